@@ -1,0 +1,1 @@
+//! What makes an MCP server governed. Knows no IM, no hotel, no SQL.

@@ -1,0 +1,1 @@
+//! The hotel half: rules, store, http, mcp.
