@@ -1,1 +1,3 @@
 //! The hotel half: rules, store, http, mcp.
+
+pub mod mail;
