@@ -10,5 +10,7 @@ mod error;
 pub mod language;
 pub mod mail;
 pub mod store;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use error::{Error, Fault, SourceMessageChoice};
