@@ -11,6 +11,8 @@ pub mod target;
 pub mod tasks;
 pub mod tokens;
 
+use std::sync::Arc;
+
 use govern::clock::Clock;
 use govern::random::Random;
 
@@ -19,6 +21,7 @@ use crate::catalog::Catalog;
 use crate::error::{Error, Fault};
 use crate::language::Language;
 use crate::mail::LinkPolicy;
+use crate::metrics::Metrics;
 use crate::store::Db;
 
 /// Who does something, and under which request: what every write records about itself.
@@ -34,6 +37,8 @@ pub struct Request {
     pub channel: govern::audit::Channel,
     /// When it began, unix milliseconds.
     pub received_ms: i64,
+    /// How many bytes of JSON an answer may have.
+    pub budget: usize,
 }
 
 /// What happens when a message that has tasks is submitted again with other content.
@@ -62,6 +67,8 @@ pub struct Hotel {
     pub links: LinkPolicy,
     /// The key of the audit trail.
     pub audit_key: AuditKey,
+    /// Counters.
+    pub metrics: Arc<Metrics>,
     /// Time.
     pub clock: Clock,
     /// Randomness.
@@ -78,7 +85,7 @@ impl Hotel {
         digest: Option<String>,
     ) -> govern::audit::Record {
         let elapsed = self.clock.now_ms().saturating_sub(request.received_ms);
-        govern::audit::Record {
+        let record = govern::audit::Record {
             at_ms: request.received_ms,
             request_id: request.request_id.clone(),
             trace_id: request.trace_id.clone(),
@@ -91,7 +98,9 @@ impl Hotel {
             target: Some(target),
             digest,
             duration_us: u64::try_from(elapsed).unwrap_or(0).saturating_mul(1000),
-        }
+        };
+        self.metrics.observe(&record);
+        record
     }
 }
 
