@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::header::{Headers, next_line};
 use super::param::Parameterised;
-use super::{Attachment, DegradedReason, MailWarning, charset, html, text, transfer};
+use super::{Attachment, DegradedReason, LinkPolicy, MailWarning, charset, html, text, transfer};
 
 /// Multiparts inside multiparts; a deeper one is kept whole as an attachment.
 const MAX_DEPTH: usize = 30;
@@ -154,10 +154,10 @@ impl Walk {
     fn attach(&mut self, content_type: &Parameterised, disposition: &Parameterised, bytes: &[u8]) {
         let given =
             disposition.parameter("filename").or_else(|| content_type.parameter("name")).unwrap_or_default();
-        let mut name = text::one_line(given, super::LinkPolicy::Keep);
+        let mut name = text::one_line(given, LinkPolicy::Keep);
         if name.is_empty() && content_type.value == "message/rfc822" {
-            let subject = Headers::split(bytes).0.text("subject");
-            name = format!("{}.eml", text::one_line(&subject, super::LinkPolicy::Host));
+            let subject = text::one_line(&Headers::split(bytes).0.text("subject"), LinkPolicy::Host);
+            name = format!("{}.eml", if subject.is_empty() { "message" } else { &subject });
         }
         self.tnef |= content_type.value.ends_with("/ms-tnef")
             || content_type.value.ends_with("/vnd.ms-tnef")
