@@ -1,5 +1,7 @@
 //! Third-party messages and payloads, when they lie beside the workspace: nothing panics, hangs or slips through.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and tells what it did not run")]
+
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -28,9 +30,9 @@ fn every_third_party_message_is_read_within_a_second() {
 }
 
 #[test]
-fn every_folder_of_messages_is_found_by_shape() {
+fn messages_in_a_folder_are_found_by_their_shape() {
     let Some(folder) = corpora("eml", 1) else { return };
-    let found = source::read(&folder.join("python-email")).filter(Result::is_ok).count();
+    let found = source::read(&folder.join("python-email")).flatten().count();
     assert!(found >= 20, "only {found} of 24 messages look like mail");
 }
 

@@ -171,7 +171,7 @@ fn flush_words(run: &mut Vec<Word>, segments: &mut Vec<Segment>) {
     for word in run.drain(..) {
         if word.is_base64 {
             open_base64.extend_from_slice(word.text);
-            if word.text.ends_with(b"=") || open_base64.len() % 4 == 0 {
+            if word.text.ends_with(b"=") || open_base64.len().is_multiple_of(4) {
                 bytes.extend(transfer::base64(&open_base64).unwrap_or_default());
                 open_base64.clear();
             }

@@ -76,11 +76,10 @@ impl Look {
                 "overflow" => is_clipped = value == "hidden",
                 "max-height" | "height" | "max-width" | "width" => has_no_extent |= is_zero(value),
                 "color" => self.colour = colour(value).or(self.background.filter(|_| value == "transparent")),
-                "background" | "background-color" | "background-image" => {
-                    if !matches!(value, "transparent" | "none" | "inherit" | "initial") {
-                        self.background =
-                            value.split(' ').find_map(colour).filter(|_| !value.contains("url("));
-                    }
+                "background" | "background-color" | "background-image"
+                    if !matches!(value, "transparent" | "none" | "inherit" | "initial") =>
+                {
+                    self.background = value.split(' ').find_map(colour).filter(|_| !value.contains("url("));
                 }
                 _ => {}
             }
