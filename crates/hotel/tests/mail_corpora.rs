@@ -1,6 +1,10 @@
 //! Third-party messages and payloads, when they lie beside the workspace: nothing panics, hangs or slips through.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test fails by panicking and tells what it did not run")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by panicking and tells what it did not run"
+)]
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,5 +1,7 @@
 //! Bytes to text: the label is believed where it can be true, and guessed where it is absent or false.
 
+use std::borrow::Cow;
+
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, ISO_2022_JP, SHIFT_JIS, UTF_8, WINDOWS_1252};
 
 use super::transfer::base64;
@@ -26,14 +28,21 @@ pub(super) fn decode(label: &str, bytes: &[u8]) -> Decoded {
     if encoding == WINDOWS_1252 && std::str::from_utf8(bytes).is_ok() {
         return known(String::from_utf8_lossy(bytes).into_owned());
     }
-    let (text, _, failed) = encoding.decode(bytes);
+    let (text, failed) = decode_as(encoding, bytes);
     if failed && is_mostly_undecoded(&text) {
         let guessed = guess(bytes);
         if !is_mostly_undecoded(&guessed.text) {
             return guessed;
         }
     }
-    known(text.into_owned())
+    known(text)
+}
+
+/// The text, and whether anything in it could not be decoded.
+fn decode_as(encoding: &'static Encoding, bytes: &[u8]) -> (String, bool) {
+    let bytes = if encoding == ISO_2022_JP { without_idle_escapes(bytes) } else { Cow::Borrowed(bytes) };
+    let (text, _, failed) = encoding.decode(&bytes);
+    (text.into_owned(), failed)
 }
 
 fn known(text: String) -> Decoded {
@@ -66,7 +75,7 @@ fn is_mostly_undecoded(text: &str) -> bool {
 
 fn guess(bytes: &[u8]) -> Decoded {
     if bytes.windows(3).any(|window| matches!(window, [0x1B, b'$', b'B' | b'@'])) {
-        return Decoded { text: ISO_2022_JP.decode(bytes).0.into_owned(), guessed: true };
+        return Decoded { text: decode_as(ISO_2022_JP, bytes).0, guessed: true };
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
         return known(text.to_owned());
@@ -146,6 +155,22 @@ fn share_of_pairs(bytes: &[u8], is_common: impl Fn(u8, u8) -> bool) -> usize {
         }
     }
     common * 1000 / pairs.max(1)
+}
+
+/// ISO-2022-JP without escape sequences that another follows at once. They stand where encoded words or lines were
+/// joined, and the decoder takes them for errors.
+fn without_idle_escapes(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let mut output = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&byte, after)) = rest.split_first() {
+        if let [0x1B, b'(' | b'$', _, 0x1B, ..] = rest {
+            rest = &rest[3..];
+        } else {
+            output.push(byte);
+            rest = after;
+        }
+    }
+    Cow::Owned(output)
 }
 
 /// UTF-7 (RFC 2152). A run may end at any character outside base64, with or without the closing minus.
@@ -228,6 +253,12 @@ mod tests {
     #[test]
     fn iso_2022_jp_reads_nec_extensions() {
         assert_eq!(decode("iso-2022-jp", b"\x1b$B-!\x1b(B").text, "①");
+    }
+
+    #[test]
+    fn joined_iso_2022_jp_words_leave_no_mark() {
+        let word = encoded(ISO_2022_JP, "予約");
+        assert_eq!(decode("iso-2022-jp", &[word.clone(), word].concat()).text, "予約予約");
     }
 
     #[test]

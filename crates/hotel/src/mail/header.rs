@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use govern::text::visible;
+use jiff::fmt::rfc2822;
 use mail_parser::parsers::MessageStream;
 use mail_parser::{DateTime, HeaderValue};
 
@@ -70,11 +71,12 @@ impl<'a> Headers<'a> {
     /// The Date field, in milliseconds since the Unix epoch.
     pub fn date_ms(&self) -> Option<i64> {
         let text = self.text("date");
-        DateTime::parse_rfc822(&format!("{text}\n"))
-            .filter(DateTime::is_valid)
-            .or_else(|| DateTime::parse_rfc3339(&text).filter(DateTime::is_valid))
-            .filter(|date| date.year >= 1970)
+        let lenient = |date: Option<DateTime>| date.filter(|date| date.is_valid() && date.year >= 1970);
+        lenient(DateTime::parse_rfc822(&format!("{text}\n")))
+            .or_else(|| lenient(DateTime::parse_rfc3339(&text)))
             .map(|date| date.to_timestamp() * 1000)
+            // The only reader of the three that knows a time without seconds.
+            .or_else(|| Some(rfc2822::DateTimeParser::new().parse_timestamp(&text).ok()?.as_millisecond()))
     }
 
     fn all(&self, name: &str) -> impl Iterator<Item = &[u8]> {
@@ -341,8 +343,12 @@ mod tests {
 
     #[test]
     fn dates_are_read_leniently() {
-        for text in ["Mon, 30 Nov 2026 08:00:00 +0800 (CST)", "30 Nov 2026 00:00 GMT", "2026-11-30T00:00:00Z"]
-        {
+        for text in [
+            "Mon, 30 Nov 2026 08:00:00 +0800 (CST)",
+            "30 Nov 2026 00:00 GMT",
+            "Mon, 30 Nov 2026 00:00:00 -0000",
+            "2026-11-30T00:00:00Z",
+        ] {
             assert_eq!(headers(&format!("Date: {text}\n\n")).date_ms(), Some(1_795_996_800_000), "{text}");
         }
         assert_eq!(headers("Date: soon\n\n").date_ms(), None);

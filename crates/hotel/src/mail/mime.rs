@@ -193,7 +193,7 @@ impl Walk {
             ));
         }
         if self.undecoded > 0 {
-            let message = format!("{} characters of the body could not be decoded.", self.undecoded);
+            let message = format!("Characters of the body that could not be decoded: {}.", self.undecoded);
             warnings.push(MailWarning::new("CHARACTERS_UNDECODED", message));
         }
         if self.cut_short {

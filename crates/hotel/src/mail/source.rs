@@ -344,7 +344,7 @@ mod tests {
     #[test]
     fn an_oversized_message_is_named_and_the_next_is_read() {
         let mut mailbox = "From a@x Mon Nov 30 08:00:00 2026\nSubject: big\n\n".to_owned();
-        mailbox.push_str(&"x\n".repeat(MAX_MESSAGE_BYTES / 2 + 1));
+        mailbox.push_str(&format!("{}\n", "x".repeat(1023)).repeat(MAX_MESSAGE_BYTES / 1024));
         mailbox.push_str("\nFrom b@x Mon Nov 30 09:00:00 2026\nSubject: small\n\n");
         let folder = folder(&[("in.mbox", &mailbox)]);
         let found: Vec<_> = read(&folder.path().join("in.mbox")).collect();
