@@ -68,9 +68,16 @@ impl<'a> Headers<'a> {
         self.all(name).flat_map(addresses).collect()
     }
 
+    /// The author: the first From entry that is an address, else the first.
+    pub fn sender(&self) -> Option<Address> {
+        let mut authors = self.addresses("from");
+        let first = authors.iter().position(|author| author.email.contains('@')).unwrap_or_default();
+        (first < authors.len()).then(|| authors.swap_remove(first))
+    }
+
     /// The Date field, in milliseconds since the Unix epoch.
     pub fn date_ms(&self) -> Option<i64> {
-        let text = self.text("date");
+        let text = without_zone_names(&self.text("date"));
         let lenient = |date: Option<DateTime>| date.filter(|date| date.is_valid() && date.year >= 1970);
         lenient(DateTime::parse_rfc822(&format!("{text}\n")))
             .or_else(|| lenient(DateTime::parse_rfc3339(&text)))
@@ -84,6 +91,19 @@ impl<'a> Headers<'a> {
             .iter()
             .filter(move |(found, _)| found.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.as_ref())
+    }
+}
+
+/// `GMT+08:00` as `+0800`, which is how the zone should have been written.
+fn without_zone_names(date: &str) -> String {
+    let Some((time, offset)) = date.split_once("GMT").or_else(|| date.split_once("UTC")) else {
+        return date.to_owned();
+    };
+    let digits: String = offset.chars().filter(char::is_ascii_digit).collect();
+    match (offset.chars().next(), digits.len()) {
+        (Some(sign @ ('+' | '-')), 4) => format!("{time}{sign}{digits}"),
+        (Some(sign @ ('+' | '-')), 1 | 2) => format!("{time}{sign}{digits:0>2}00"),
+        _ => date.to_owned(),
     }
 }
 
@@ -342,10 +362,18 @@ mod tests {
     }
 
     #[test]
+    fn an_unquoted_comma_does_not_hide_the_sender() {
+        let headers = headers("From: Smith, John <john@example.com>\n\n");
+        assert_eq!(headers.sender().unwrap().email, "john@example.com");
+    }
+
+    #[test]
     fn dates_are_read_leniently() {
         for text in [
             "Mon, 30 Nov 2026 08:00:00 +0800 (CST)",
             "30 Nov 2026 00:00 GMT",
+            "Mon, 30 Nov 2026 8:00:00 GMT+08:00",
+            "30 Nov 2026 08:00:00 UTC+8",
             "Mon, 30 Nov 2026 00:00:00 -0000",
             "2026-11-30T00:00:00Z",
         ] {

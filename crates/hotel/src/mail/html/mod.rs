@@ -508,11 +508,11 @@ mod tests {
     fn text_is_laid_out_for_reading() {
         let html = clean(
             "<p>Dear team,</p><p>see below:<br>two lines</p><table><tr><th>Guest</th><th>Room</th></tr>\
-             <tr><td></td><td><p>DLX</p></td></tr></table><ol><li>one<li>two</ol><ul><li>x</ul>Regards&nbsp; Li",
+             <tr><td></td><td><p>DLX</p></td></tr></table><div>a</div><div><br></div><div>b<br></div><ol><li>one<li>two</ol><ul><li>x</ul>Regards&nbsp; Li",
         );
         assert_eq!(
             to_text(&html),
-            "Dear team,\n\nsee below:\ntwo lines\n\nGuest | Room\n| DLX\n1. one\n2. two\n- x\nRegards Li"
+            "Dear team,\n\nsee below:\ntwo lines\n\nGuest | Room\n| DLX\na\n\nb\n1. one\n2. two\n- x\nRegards Li"
         );
     }
 
