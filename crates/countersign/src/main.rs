@@ -14,6 +14,7 @@ mod commands;
 mod config;
 mod fixture;
 mod print;
+mod server;
 mod session;
 
 /// Two cores are the usual size of a small server; there the system's allocator costs a third of the throughput.

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{CommandError, hotels, ingest, messages, migrate, tasks, tokens};
+use super::{CommandError, hotels, ingest, messages, migrate, serve, tasks, tokens};
 use crate::{
     config::{Config, Flags},
     session,
@@ -20,6 +20,7 @@ pub(crate) struct Hotel {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    Serve(serve::Serve),
     Migrate(migrate::Migrate),
     Ingest(ingest::Ingest),
     Hotels(hotels::Hotels),
@@ -31,7 +32,7 @@ enum Action {
 impl Hotel {
     /// What is logged without `RUST_LOG`.
     pub(crate) fn log_filter(&self) -> &'static str {
-        "off"
+        if matches!(self.action, Action::Serve(_)) { "info" } else { "off" }
     }
 
     pub(crate) async fn run(self, config: Config) -> Result<(), CommandError> {
@@ -42,6 +43,7 @@ impl Hotel {
         let hotel = session::open(&config).await?;
         let ended = match action {
             Action::Migrate(_) => Ok(()),
+            Action::Serve(serve) => serve.run(&hotel, config).await,
             Action::Ingest(ingest) => ingest.run(&hotel).await,
             Action::Hotels(hotels) => hotels.run(&hotel).await,
             Action::Tokens(tokens) => tokens.run(&hotel).await,

@@ -125,7 +125,10 @@ async fn take(hotel: &Arc<Hotel>, mail: Result<RawMail, SourceFault>) -> Taken {
     let RawMail { origin, bytes } = match mail {
         Ok(mail) => mail,
         Err(fault) => {
-            return Taken::Failed(Remark { file: fault.origin().to_owned(), reason: fault.to_string() });
+            let (file, reason) = (fault.origin().to_owned(), fault.to_string());
+            // The message begins with the file, which is shown before it anyway.
+            let reason = reason.strip_prefix(&file).unwrap_or(&reason).trim_start().to_owned();
+            return Taken::Failed(Remark { file, reason });
         }
     };
     match app::ingest::mail(hotel, request(hotel, LOCAL), "FILE", bytes).await {

@@ -7,13 +7,14 @@ mod hotels;
 mod ingest;
 mod messages;
 mod migrate;
+mod serve;
 mod tasks;
 mod tokens;
 
 use std::io;
 
-use ::hotel::{catalog::CatalogError, language::Language, store::StoreError};
-use govern::config::ConfigError;
+use ::hotel::{audit::KeyError, catalog::CatalogError, language::Language, store::StoreError};
+use govern::{config::ConfigError, gate::PolicyError};
 use thiserror::Error;
 
 use crate::print::PrintError;
@@ -30,6 +31,12 @@ pub(crate) enum CommandError {
     /// The task catalogue is not usable.
     #[error("{0}; mend the file that [hotel] catalog names, or leave the key out for the catalogue that ships")]
     Catalog(#[from] CatalogError),
+    /// The policy is not usable.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// There is no usable audit key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
     /// The hotel refused or failed.
     #[error(transparent)]
     Hotel(#[from] ::hotel::Error),
@@ -76,6 +83,7 @@ impl CommandError {
     pub(crate) fn message(&self, language: Language) -> String {
         let text = match self {
             Self::Hotel(error) => explain(error, language),
+            Self::Key(KeyError::Store(error)) => explain(error, language),
             Self::Store(error) => error.advice(language),
             other => other.to_string(),
         };
