@@ -1,5 +1,7 @@
 //! Submitting: what the agent gets, at most once, on each database.
 
+#![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "a test may panic, and json! makes values")]
+
 use hotel::Error;
 use hotel::app::submit::{Submitted, adapter, submit};
 use hotel::app::{ingest, tasks};

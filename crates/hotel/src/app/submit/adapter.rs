@@ -55,18 +55,16 @@ fn choose_shape(value: &Value) -> Result<(Shape, &'static [Member]), Error> {
         ("ai_task_results", Shape::V2, shape::V2),
     ];
     shapes.retain(|(name, ..)| there(name));
-    match shapes[..] {
-        [(_, shape, members)] => Ok((shape, members)),
-        _ => {
-            let found: Vec<&str> = shapes.iter().map(|(name, ..)| *name).collect();
-            let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
-            Err(Error::SubmitPayloadInvalid(vec![Fault {
-                path: "$".into(),
-                code: if shapes.is_empty() { "SHAPE_MISSING" } else { "SHAPE_MIXED" },
-                expected: format!("exactly one of message_events, route_code and ai_task_results, got {found}"),
-            }]))
-        }
+    if let [(_, shape, members)] = shapes[..] {
+        return Ok((shape, members));
     }
+    let found: Vec<&str> = shapes.iter().map(|(name, ..)| *name).collect();
+    let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
+    Err(Error::SubmitPayloadInvalid(vec![Fault {
+        path: "$".into(),
+        code: if shapes.is_empty() { "SHAPE_MISSING" } else { "SHAPE_MIXED" },
+        expected: format!("exactly one of message_events, route_code and ai_task_results, got {found}"),
+    }]))
 }
 
 /// A source_message without its id is the service's to refuse, whatever else it lacks.
