@@ -6,9 +6,13 @@ pub mod app;
 pub mod audit;
 pub mod catalog;
 pub mod domain;
+mod envelope;
 mod error;
+pub mod http;
 pub mod language;
 pub mod mail;
+pub mod mcp;
+pub mod metrics;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
