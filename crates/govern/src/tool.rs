@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    audit::Channel,
     arguments::{self, ArgumentFault},
+    audit::Channel,
     credentials::Caller,
 };
 
