@@ -33,7 +33,7 @@ pub struct Mail {
     pub references: Vec<String>,
     /// Subject on one line; empty when the mail has none.
     pub subject: String,
-    /// The first From address.
+    /// The author: the first From entry that is an address.
     pub from: Option<Address>,
     /// To addresses, groups flattened.
     pub to: Vec<Address>,
@@ -152,7 +152,7 @@ pub fn parse(raw: &[u8], links: LinkPolicy) -> Mail {
         in_reply_to: headers.ids("in-reply-to"),
         references: headers.ids("references"),
         subject: text::one_line(&headers.text("subject"), links),
-        from: headers.addresses("from").into_iter().next(),
+        from: headers.sender(),
         to: headers.addresses("to"),
         cc: headers.addresses("cc"),
         date_ms,
