@@ -202,7 +202,7 @@ async fn terminated() {
         }
         Err(error) => {
             tracing::warn!(%error, "SIGTERM cannot be heard");
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

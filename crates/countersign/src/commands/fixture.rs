@@ -44,14 +44,13 @@ impl Fixture {
             Clock::System,
             Random::System,
         ));
-        let ended = match self.listen {
-            Some(address) => serve_http(server, address).await,
-            None => {
-                let caller = Arc::new(Caller::local());
-                stdio::serve_until(server, caller, io::stdin(), io::stdout(), shutdown_signal())
-                    .await
-                    .map_err(CommandError::Serve)
-            }
+        let ended = if let Some(address) = self.listen {
+            serve_http(server, address).await
+        } else {
+            let caller = Arc::new(Caller::local());
+            stdio::serve_until(server, caller, io::stdin(), io::stdout(), shutdown_signal())
+                .await
+                .map_err(CommandError::Serve)
         };
         flusher.shutdown().await;
         ended

@@ -85,16 +85,19 @@ impl<S: Service> Endpoint<S> {
 
     async fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Caller>, Refused> {
         let Some(bearer) = &self.bearer else { return Ok(Arc::clone(&self.local)) };
-        bearer.verify(header_text(headers, &header::AUTHORIZATION)).await.map_err(|error| match error {
-            BearerError::Unavailable => Fault::unavailable(error.to_string()).into(),
-            BearerError::Missing => Refused(
-                Box::new(Fault::unauthenticated(error.to_string())),
-                Some((header::WWW_AUTHENTICATE, "Bearer")),
-            ),
-            BearerError::Wrong => Refused(
-                Box::new(Fault::unauthenticated(error.to_string())),
-                Some((header::WWW_AUTHENTICATE, r#"Bearer error="invalid_token""#)),
-            ),
+        bearer.verify(header_text(headers, &header::AUTHORIZATION)).await.map_err(|error| {
+            tracing::info!(%error, "a request was not authenticated");
+            match error {
+                BearerError::Unavailable => Fault::unavailable(error.to_string()).into(),
+                BearerError::Missing => Refused(
+                    Box::new(Fault::unauthenticated(error.to_string())),
+                    Some((header::WWW_AUTHENTICATE, "Bearer")),
+                ),
+                BearerError::Wrong => Refused(
+                    Box::new(Fault::unauthenticated(error.to_string())),
+                    Some((header::WWW_AUTHENTICATE, r#"Bearer error="invalid_token""#)),
+                ),
+            }
         })
     }
 }

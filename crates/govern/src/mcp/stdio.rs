@@ -195,3 +195,30 @@ fn write_out<W: Write>(output: &Mutex<W>, bytes: &[u8]) -> io::Result<()> {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().expect("no holder of this lock panics")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str, limit: usize) -> Vec<String> {
+        let mut input = BufReader::with_capacity(4, text.as_bytes());
+        std::iter::from_fn(|| match next_line(&mut input, limit).unwrap() {
+            Line::End => None,
+            Line::Blank => Some("blank".to_owned()),
+            Line::TooLong => Some("too long".to_owned()),
+            Line::Message(line) => Some(String::from_utf8_lossy(line.trim_ascii()).into_owned()),
+        })
+        .collect()
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
+        assert_eq!(lines("12345\n123456\n12\n", 5), ["12345", "too long", "12"]);
+        assert_eq!(lines("123456", 5), ["too long"]);
+    }
+
+    #[test]
+    fn line_ends_may_have_a_carriage_return_or_be_absent_at_the_end() {
+        assert_eq!(lines("1\r\n\r\n \n2", 5), ["1", "blank", "blank", "2"]);
+    }
+}

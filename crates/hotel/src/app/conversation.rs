@@ -180,15 +180,15 @@ pub(super) async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids
 /// The conversation that is meant; none for an unknown conversation id.
 async fn find(tx: &mut Transaction<'_>, query: &Query) -> Result<Option<ConversationRow>, Error> {
     let hotel_id = tx.resolve_hotel(query.hotel_id.as_deref()).await?;
-    let (provider, channel) = (given(&query.source_provider), given(&query.source_channel));
-    if let Some(external_id) = given(&query.external_conversation_id) {
+    let (provider, channel) = (given(query.source_provider.as_ref()), given(query.source_channel.as_ref()));
+    if let Some(external_id) = given(query.external_conversation_id.as_ref()) {
         let found = tx.conversations_by_external_id(hotel_id, external_id, provider, channel).await?;
         return preferred(found, |row| (row.provider.clone(), row.channel.clone()), |row| {
             row.external_conversation_id.clone()
         })
         .map(|mut rows| rows.pop());
     }
-    let external_id = given(&query.source_message_id).unwrap_or_default();
+    let external_id = given(query.source_message_id.as_ref()).unwrap_or_default();
     let found = tx.find_messages(hotel_id, external_id, provider, channel).await?;
     let found = preferred(found, |row| (row.provider.clone(), row.channel.clone()), |row| {
         row.external_message_id.clone()
@@ -249,7 +249,7 @@ async fn read_messages(
 
 impl Query {
     fn check(&self) -> Result<(), Error> {
-        if given(&self.external_conversation_id).or(given(&self.source_message_id)).is_some() {
+        if given(self.external_conversation_id.as_ref()).or(given(self.source_message_id.as_ref())).is_some() {
             return Ok(());
         }
         Err(Error::InvalidArgument(Fault {
@@ -272,7 +272,7 @@ impl Query {
 
     /// The numbers in the cursor, which is bound to the tool and the conversation.
     fn place<const N: usize>(&self, kind: &str, conversation_id: i64) -> Result<Option<[i64; N]>, Error> {
-        let Some(cursor) = given(&self.cursor) else { return Ok(None) };
+        let Some(cursor) = given(self.cursor.as_ref()) else { return Ok(None) };
         let read = || {
             let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
             let mut parts = text.split('.');
@@ -297,8 +297,8 @@ fn cursor(kind: &str, numbers: &[i64]) -> String {
 }
 
 /// A text that is there and not blank.
-fn given(text: &Option<String>) -> Option<&str> {
-    text.as_deref().map(str::trim).filter(|text| !text.is_empty())
+fn given(text: Option<&String>) -> Option<&str> {
+    text.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
 impl Message {

@@ -24,8 +24,11 @@ pub struct Route {
     pub effect: Effect,
     /// The scope that a caller needs.
     pub scope: &'static str,
-    pub(super) run: for<'a> fn(&'a Arc<Hotel>, &'a Request, &'a str) -> BoxFuture<'a, Result<Done, Error>>,
+    pub(super) run: Run,
 }
+
+/// The work of a route; the text is one strict JSON object.
+type Run = for<'a> fn(&'a Arc<Hotel>, &'a Request, &'a str) -> BoxFuture<'a, Result<Done, Error>>;
 
 /// What a route answers.
 pub(super) struct Done {

@@ -225,6 +225,11 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// How many bodies were read.
+    pub async fn count_accesses(&mut self) -> Result<i64, Error> {
+        Ok(self.one::<Count>("SELECT COUNT(*) AS count FROM source_message_access", &[]).await?.count)
+    }
+
     /// Notes who read which bodies.
     pub async fn insert_accesses(
         &mut self,
