@@ -10,6 +10,7 @@ pub mod conversations;
 pub mod hotels;
 pub mod inbox;
 mod ids;
+mod lease;
 mod migrate;
 pub mod orders;
 pub mod tasks;
@@ -30,7 +31,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePo
 
 use crate::error::Error;
 use ids::PostgresIds;
-pub use transaction::{Record, Transaction, Value};
+pub use lease::Lease;
+pub use transaction::{MaybeDamaged, Record, Transaction, Value};
 pub(crate) use transaction::record;
 use writer::Writer;
 
@@ -111,6 +113,14 @@ impl Db {
             migrate::check(pool).await?;
         }
         Ok(db)
+    }
+
+    /// Opens a database unless its SQLite file is not there: what only looks must not make an empty one.
+    pub async fn open_existing(url: &str) -> Result<Option<Self>, StoreError> {
+        match sqlite_path(url) {
+            Some(path) if !path.is_file() => Ok(None),
+            _ => Self::open(url).await.map(Some),
+        }
     }
 
     /// Migrates either database; returns how many migrations were applied.
