@@ -1,5 +1,9 @@
 //! The tools as a client sees them: schemas, answers that satisfy them, refusals, and the REST twins.
-#![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "a test may panic, and json! makes values")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "a test may panic, and json! makes values"
+)]
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +24,8 @@ use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-const MAIL: &[u8] = b"From: Lin <lin@sunny.example>\r\nMessage-ID: <m1@sunny.example>\r\nSubject: New booking\r\n\
+const MAIL: &[u8] =
+    b"From: Lin <lin@sunny.example>\r\nMessage-ID: <m1@sunny.example>\r\nSubject: New booking\r\n\
     Date: Mon, 30 Nov 2026 15:00:00 +0800\r\n\r\nPlease book.\r\n";
 
 #[derive(Default)]
@@ -63,9 +68,11 @@ impl Client {
         let (sender, recorder) = Recorder::start(Arc::clone(&kept) as Arc<dyn Sink>);
         let gate = Arc::new(Gate::new(&policy, HotelTools::tools()).unwrap());
         let bearer = Arc::new(Bearer::new(Arc::new(TwoTokens), rig.hotel.clock.clone()));
-        let options = McpOptions { schema_profile: profile, body_limit_bytes: 100_000, ..McpOptions::default() };
+        let options =
+            McpOptions { schema_profile: profile, body_limit_bytes: 100_000, ..McpOptions::default() };
         let hotel = Arc::clone(&rig.hotel);
-        let router = router(Interfaces { hotel, gate, recorder: sender, bearer, options, loopback_only: true });
+        let router =
+            router(Interfaces { hotel, gate, recorder: sender, bearer, options, loopback_only: true });
         Self { _rig: rig, router, kept, recorder }
     }
 
@@ -90,7 +97,8 @@ impl Client {
     }
 
     async fn list(&self, token: &str) -> Value {
-        self.post("/mcp", token, json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await.1["result"]["tools"]
+        self.post("/mcp", token, json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await.1["result"]
+            ["tools"]
             .clone()
     }
 
@@ -144,17 +152,22 @@ async fn every_answer_satisfies_the_listed_output_schema_in_both_profiles() {
                 let schema = jsonschema::validator_for(&tool["outputSchema"]).unwrap();
                 for token in ["all", "reader"] {
                     let result = client.call(token, name, arguments.clone()).await;
-                    let faults: Vec<String> =
-                        schema.iter_errors(&result["structuredContent"]).map(|fault| fault.to_string()).collect();
+                    let faults: Vec<String> = schema
+                        .iter_errors(&result["structuredContent"])
+                        .map(|fault| fault.to_string())
+                        .collect();
                     assert!(faults.is_empty(), "{name} {arguments}: {faults:?}\n{result}");
                     assert_eq!(result["isError"], !result["structuredContent"]["success"].as_bool().unwrap());
                     assert_eq!(result["structuredContent"]["trace_id"], "trace-9");
                     assert!(!result["content"][0]["text"].as_str().unwrap().is_empty());
                 }
             }
-            let detail = client.call("all", "th_hotel_query_case_context", json!({"group_code": "GR1"})).await;
-            let object_id = detail["structuredContent"]["data"]["matched_order_records"][0]["object_id"].clone();
-            let detail = client.call("all", "th_hotel_query_object_detail", json!({"object_id": object_id})).await;
+            let detail =
+                client.call("all", "th_hotel_query_case_context", json!({"group_code": "GR1"})).await;
+            let object_id =
+                detail["structuredContent"]["data"]["matched_order_records"][0]["object_id"].clone();
+            let detail =
+                client.call("all", "th_hotel_query_object_detail", json!({"object_id": object_id})).await;
             assert_eq!(detail["structuredContent"]["data"]["status"], "DRAFT");
         })
         .await;
@@ -223,7 +236,10 @@ async fn read_only_is_an_upper_bound_on_both_interfaces() {
         assert_eq!(refused["structuredContent"]["error"]["code"], "MCP_TOOL_DISABLED");
         for path in ["/api/integrations/superagent/task-results", "/api/integrations/agentbus/messages"] {
             let (status, twin) = client.post(path, "all", v3()).await;
-            assert_eq!((status, &twin["error"]["code"]), (StatusCode::SERVICE_UNAVAILABLE, &json!("MCP_TOOL_DISABLED")));
+            assert_eq!(
+                (status, &twin["error"]["code"]),
+                (StatusCode::SERVICE_UNAVAILABLE, &json!("MCP_TOOL_DISABLED"))
+            );
         }
     })
     .await;
@@ -233,7 +249,9 @@ async fn read_only_is_an_upper_bound_on_both_interfaces() {
 async fn a_submission_over_rest_is_a_replay_of_the_one_over_mcp() {
     on_each_database(async |rig| {
         let client = Client::new(rig, SchemaProfile::Portable, Policy::default()).await;
-        let first = client.call("all", "th_hotel_submit_task_results", v3()).await["structuredContent"]["data"].clone();
+        let first =
+            client.call("all", "th_hotel_submit_task_results", v3()).await["structuredContent"]["data"]
+                .clone();
         assert_eq!(first["mapping_diagnostics"], json!([{"original": "E1", "source_event_index": 1}]));
         let mut business = v3();
         business["message_events"][0]["source_event_index"] = 1.into();
@@ -255,13 +273,21 @@ async fn queries_answer_the_same_over_rest() {
         let anchor = json!({"source_message_id": "m1@sunny.example"});
         for (tool, path, query) in [
             ("th_hotel_query_case_context", "/api/ai-query/v1/case-context", json!({"group_code": "GR1"})),
-            ("th_hotel_query_object_detail", "/api/ai-query/v1/object-detail", json!({"object_id": "ORDER:99999"})),
+            (
+                "th_hotel_query_object_detail",
+                "/api/ai-query/v1/object-detail",
+                json!({"object_id": "ORDER:99999"}),
+            ),
             (
                 "th_hotel_list_message_conversation_tasks",
                 "/api/ai-query/v1/message-conversation/tasks",
                 anchor.clone(),
             ),
-            ("th_hotel_list_message_conversation_messages", "/api/ai-query/v1/message-conversation/messages", anchor),
+            (
+                "th_hotel_list_message_conversation_messages",
+                "/api/ai-query/v1/message-conversation/messages",
+                anchor,
+            ),
         ] {
             let mut over_mcp = client.call("all", tool, query.clone()).await["structuredContent"].clone();
             let (_, mut over_rest) = client.post(path, "all", query).await;
@@ -279,7 +305,10 @@ async fn rest_refuses_what_is_malformed_in_the_envelope() {
         let client = Client::new(rig, SchemaProfile::Portable, Policy::default()).await;
         let path = "/api/ai-query/v1/case-context";
         let (status, body) = client.post(path, "wrong", json!({"group_code": "GR1"})).await;
-        assert_eq!((status, &body["error"]["code"]), (StatusCode::UNAUTHORIZED, &json!("AUTH_SIGNATURE_INVALID")));
+        assert_eq!(
+            (status, &body["error"]["code"]),
+            (StatusCode::UNAUTHORIZED, &json!("AUTH_SIGNATURE_INVALID"))
+        );
         let (status, body) = client.post(path, "all", json!([])).await;
         assert_eq!((status, &body["error"]["code"]), (StatusCode::BAD_REQUEST, &json!("INVALID_ARGUMENT")));
         let (status, body) = client.post(path, "all", json!({"group_code": "x".repeat(100_001)})).await;
@@ -323,7 +352,10 @@ async fn metrics_count_calls_and_are_shown_on_loopback_only_to_this_machine() {
             let request = Request::get("/metrics").header("host", host).body(Body::empty()).unwrap();
             let response = client.router.clone().oneshot(request).await.unwrap();
             let status = response.status();
-            (status, String::from_utf8(to_bytes(response.into_body(), 1 << 20).await.unwrap().to_vec()).unwrap())
+            (
+                status,
+                String::from_utf8(to_bytes(response.into_body(), 1 << 20).await.unwrap().to_vec()).unwrap(),
+            )
         };
         let (status, text) = get("localhost").await;
         assert_eq!(status, StatusCode::OK);
