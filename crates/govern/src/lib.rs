@@ -1,1 +1,20 @@
 //! What makes an MCP server governed. Knows no IM, no hotel, no SQL.
+//!
+//! A half of the product implements [`tool::Service`] and lists its tools as data; [`mcp::Server`] speaks the
+//! protocol, [`gate::Gate`] decides, [`audit::Recorder`] keeps the record, and the shells
+//! ([`mcp::http`], [`mcp::stdio`]) carry bytes.
+
+pub mod arguments;
+pub mod audit;
+pub mod budget;
+pub mod clock;
+pub mod config;
+pub mod credentials;
+pub mod gate;
+pub mod http;
+pub mod logging;
+pub mod mcp;
+pub mod random;
+mod strict;
+pub mod time;
+pub mod tool;

@@ -1,0 +1,177 @@
+//! The one gate: it decides what a caller sees and may call, by the same rules at list time and at call time, over
+//! stdio and over HTTP, for tools and for their REST twins.
+
+use std::{collections::HashMap, sync::Mutex};
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::{
+    credentials::Caller,
+    tool::{Effect, Refusal, Tool},
+};
+
+/// The `[policy]` section.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// No write at all, whatever else is allowed.
+    pub read_only: bool,
+    /// The toolsets that are on; absent, all are.
+    pub toolsets: Option<Vec<String>>,
+    /// Tools that are off.
+    pub disabled_tools: Vec<String>,
+    /// How many calls a caller may make in a minute; absent, any number.
+    pub per_minute: Option<u32>,
+}
+
+/// A policy that names what does not exist. A misspelt name would silently leave a tool on.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PolicyError {
+    /// `toolsets` names an unknown toolset.
+    #[error("[policy] toolsets names `{name}`, but there is no such toolset; there are: {known}")]
+    UnknownToolset {
+        /// The name that is unknown.
+        name: String,
+        /// Those that are known.
+        known: String,
+    },
+    /// `disabled_tools` names an unknown tool.
+    #[error("[policy] disabled_tools names `{name}`, but there is no such tool; there are: {known}")]
+    UnknownTool {
+        /// The name that is unknown.
+        name: String,
+        /// Those that are known.
+        known: String,
+    },
+    /// `per_minute` is 0.
+    #[error("[policy] per_minute is 0, which would refuse every call; leave it out for no limit")]
+    NoCalls,
+}
+
+/// Decides what may be listed and called.
+#[derive(Debug)]
+pub struct Gate {
+    read_only: bool,
+    /// Tools that are disabled or outside the chosen toolsets.
+    closed: Vec<&'static str>,
+    rate: Option<Rate>,
+}
+
+impl Gate {
+    /// A gate for these tools. Refuses a policy that names a tool or toolset that does not exist.
+    pub fn new<S>(policy: &Policy, tools: &[Tool<S>]) -> Result<Self, PolicyError> {
+        let names = || tools.iter().map(|tool| tool.name);
+        let toolsets = || tools.iter().map(|tool| tool.toolset);
+        for name in policy.toolsets.iter().flatten() {
+            if !toolsets().any(|known| known == name) {
+                return Err(PolicyError::UnknownToolset { name: name.clone(), known: listing(toolsets()) });
+            }
+        }
+        for name in &policy.disabled_tools {
+            if !names().any(|known| known == name) {
+                return Err(PolicyError::UnknownTool { name: name.clone(), known: listing(names()) });
+            }
+        }
+        if policy.per_minute == Some(0) {
+            return Err(PolicyError::NoCalls);
+        }
+        let off = |tool: &&Tool<S>| {
+            let chosen = policy.toolsets.as_ref().is_none_or(|on| on.iter().any(|name| name == tool.toolset));
+            !chosen || policy.disabled_tools.iter().any(|name| name == tool.name)
+        };
+        Ok(Self {
+            read_only: policy.read_only,
+            closed: tools.iter().filter(off).map(|tool| tool.name).collect(),
+            rate: policy.per_minute.map(Rate::new),
+        })
+    }
+
+    /// Whether `caller` sees this tool.
+    pub fn listed<S>(&self, tool: &Tool<S>, caller: &Caller) -> bool {
+        self.standing(tool.name, tool.effect, tool.scope, caller).is_ok()
+    }
+
+    /// Whether `caller` may call this tool at `now_ms`; counts the call.
+    pub fn admit<S>(&self, tool: &Tool<S>, caller: &Caller, now_ms: i64) -> Result<(), Refusal> {
+        self.admit_name(tool.name, tool.effect, tool.scope, caller, now_ms)
+    }
+
+    /// The same for an operation that is no tool. The REST twin of a tool goes by the tool's name and so is
+    /// switched off together with it.
+    pub fn admit_name(
+        &self,
+        name: &str,
+        effect: Effect,
+        scope: &'static str,
+        caller: &Caller,
+        now_ms: i64,
+    ) -> Result<(), Refusal> {
+        self.standing(name, effect, scope, caller)?;
+        // 4. How often. Last, so that a refused call costs its caller nothing.
+        self.rate.as_ref().map_or(Ok(()), |rate| rate.count(&caller.name, now_ms))
+    }
+
+    /// The rules that do not depend on time, in their order.
+    fn standing(
+        &self,
+        name: &str,
+        effect: Effect,
+        scope: &'static str,
+        caller: &Caller,
+    ) -> Result<(), Refusal> {
+        // 1. What the credential may do at all.
+        if !caller.may(scope) {
+            return Err(Refusal::ScopeDenied { needs: scope });
+        }
+        // 2. What the operator switched off, by toolset or by name.
+        if self.closed.contains(&name) {
+            return Err(Refusal::Disabled);
+        }
+        // 3. The upper bound that no other setting lifts.
+        if self.read_only && effect == Effect::Write {
+            return Err(Refusal::ReadOnly);
+        }
+        Ok(())
+    }
+}
+
+fn listing<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<_> = names.collect();
+    names.dedup();
+    names.join(", ")
+}
+
+const MINUTE_US: i64 = 60_000_000;
+
+/// Above this many callers, those that are idle are forgotten.
+const MANY_CALLERS: usize = 1024;
+
+/// The generic cell rate algorithm: per caller one number, the time at which its bucket is empty again.
+#[derive(Debug)]
+struct Rate {
+    per_call_us: i64,
+    empty_at_us: Mutex<HashMap<String, i64>>,
+}
+
+impl Rate {
+    fn new(per_minute: u32) -> Self {
+        Self { per_call_us: MINUTE_US / i64::from(per_minute), empty_at_us: Mutex::default() }
+    }
+
+    fn count(&self, caller: &str, now_ms: i64) -> Result<(), Refusal> {
+        let now = now_ms.saturating_mul(1000);
+        let mut callers = self.empty_at_us.lock().expect("no holder of this lock panics");
+        if callers.len() > MANY_CALLERS {
+            callers.retain(|_, empty_at| *empty_at > now);
+        }
+        let empty_at = callers.get(caller).copied().unwrap_or(now).max(now) + self.per_call_us;
+        let excess = empty_at - now - MINUTE_US;
+        if excess > 0 {
+            let retry_after_ms = u64::try_from(excess).unwrap_or(0).div_ceil(1000);
+            return Err(Refusal::RateLimited { retry_after_ms });
+        }
+        callers.insert(caller.to_owned(), empty_at);
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! Streamable HTTP without sessions: each POST is answered by itself.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{Request, State},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
+    response::Response,
+    routing::any,
+};
+
+use super::{Reply, RequestHead, Server, fault::Fault};
+use crate::{
+    credentials::{Bearer, BearerError, Caller},
+    http::{BodyError, Origins, header_text, read_body},
+    tool::Service,
+};
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_ID: HeaderName = HeaderName::from_static("x-trace-id");
+
+/// The endpoint `/mcp`. Without `bearer`, anyone who reaches it may do all: for loopback and tests only.
+pub fn router<S: Service>(server: Arc<Server<S>>, bearer: Option<Arc<Bearer>>) -> Router {
+    let options = server.options();
+    let origins = Origins::new(options.allowed_hosts.clone(), options.allowed_origins.clone());
+    let endpoint = Arc::new(Endpoint { server, bearer, origins, local: Arc::new(Caller::local()) });
+    Router::new().route("/mcp", any(handle::<S>)).with_state(endpoint)
+}
+
+struct Endpoint<S: Service> {
+    server: Arc<Server<S>>,
+    bearer: Option<Arc<Bearer>>,
+    origins: Origins,
+    local: Arc<Caller>,
+}
+
+/// A refusal with the header that belongs to it.
+struct Refused(Fault, Option<(HeaderName, &'static str)>);
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self(fault, None)
+    }
+}
+
+async fn handle<S: Service>(State(endpoint): State<Arc<Endpoint<S>>>, request: Request) -> Response {
+    match endpoint.answer(request).await {
+        Ok(reply) => response(reply),
+        Err(Refused(fault, extra)) => {
+            let mut response = response(fault.reply(None));
+            if let Some((name, value)) = extra {
+                response.headers_mut().insert(name, HeaderValue::from_static(value));
+            }
+            response
+        }
+    }
+}
+
+impl<S: Service> Endpoint<S> {
+    async fn answer(&self, request: Request) -> Result<Reply, Refused> {
+        let (head, body) = request.into_parts();
+        self.origins.check(&head.headers).map_err(|error| Fault::refused(403, error.to_string()))?;
+        let caller = self.authenticate(&head.headers).await?;
+        check_form(&head)?;
+        let limit = self.server.options().body_limit_bytes;
+        let body = read_body(&head.headers, body, limit).await.map_err(|error| match error {
+            BodyError::TooLarge { .. } => Fault::too_large(error.to_string()),
+            BodyError::Incomplete => Fault::request(error.to_string()),
+        })?;
+        let text = |name| header_text(&head.headers, name);
+        let head = RequestHead {
+            protocol_version: text(&PROTOCOL_VERSION),
+            method: text(&MCP_METHOD),
+            name: text(&MCP_NAME),
+            traceparent: text(&TRACEPARENT),
+            trace_id: text(&TRACE_ID),
+        };
+        Ok(self.server.dispatch(Some(&head), &caller, &body).await)
+    }
+
+    async fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Caller>, Refused> {
+        let Some(bearer) = &self.bearer else { return Ok(Arc::clone(&self.local)) };
+        bearer.verify(header_text(headers, &header::AUTHORIZATION)).await.map_err(|error| match error {
+            BearerError::Unavailable => Fault::unavailable(error.to_string()).into(),
+            BearerError::Missing => {
+                Refused(Fault::unauthenticated(error.to_string()), Some((header::WWW_AUTHENTICATE, "Bearer")))
+            }
+            BearerError::Wrong => Refused(
+                Fault::unauthenticated(error.to_string()),
+                Some((header::WWW_AUTHENTICATE, r#"Bearer error="invalid_token""#)),
+            ),
+        })
+    }
+}
+
+/// Method, content type and accepted types.
+fn check_form(head: &Parts) -> Result<(), Refused> {
+    if head.method != Method::POST {
+        let fault = Fault::refused(
+            405,
+            "MCP messages are sent by POST; this server keeps no streams and no sessions.",
+        );
+        return Err(Refused(fault, Some((header::ALLOW, "POST"))));
+    }
+    let media = |value: &str| value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if header_text(&head.headers, &header::CONTENT_TYPE).map(media).as_deref() != Some("application/json") {
+        return Err(Fault::refused(415, "Content-Type must be application/json.").into());
+    }
+    let acceptable = |value: &HeaderValue| {
+        value.to_str().is_ok_and(|list| {
+            list.split(',')
+                .any(|entry| matches!(media(entry).as_str(), "application/json" | "application/*" | "*/*"))
+        })
+    };
+    let mut accepts = head.headers.get_all(header::ACCEPT).iter().peekable();
+    if accepts.peek().is_some() && !accepts.any(acceptable) {
+        return Err(Fault::refused(406, "Answers are application/json; Accept must allow that.").into());
+    }
+    Ok(())
+}
+
+fn response(reply: Reply) -> Response {
+    let json = !reply.body.is_empty();
+    let mut response = Response::new(Body::from(reply.body));
+    *response.status_mut() = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if json {
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    response
+}

@@ -1,0 +1,210 @@
+//! From bytes to one JSON-RPC message, strictly.
+
+use std::{borrow::Cow, fmt};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use super::{Reply, RequestHead, fault::Fault};
+use crate::strict::{self, DocumentFault};
+
+/// One message from a client.
+pub(super) enum Message<'a> {
+    /// A request with its id as JSON.
+    Request {
+        /// The id as it stood in the request.
+        id: &'a str,
+        /// The method.
+        method: Cow<'a, str>,
+        /// The params, unread.
+        params: Option<&'a RawValue>,
+    },
+    /// A notification, or a response that nobody waits for.
+    Notification {
+        /// The id that `notifications/cancelled` names.
+        cancels: Option<String>,
+    },
+}
+
+/// The params of all methods in one, for no two disagree about a name.
+#[derive(Default, Deserialize)]
+pub(super) struct Params<'a> {
+    #[serde(borrow)]
+    pub(super) name: Option<Cow<'a, str>>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    pub(super) arguments: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) cursor: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "protocolVersion")]
+    pub(super) protocol_version: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "_meta", default, deserialize_with = "present")]
+    raw_meta: Option<&'a RawValue>,
+    #[serde(skip)]
+    pub(super) meta: Meta<'a>,
+}
+
+/// The `_meta` keys that matter here.
+#[derive(Default, Deserialize)]
+pub(super) struct Meta<'a> {
+    #[serde(borrow, rename = "io.modelcontextprotocol/protocolVersion")]
+    pub(super) protocol_version: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
+    pub(super) client_capabilities: Option<&'a RawValue>,
+    #[serde(borrow)]
+    traceparent: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    result: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+}
+
+impl<'a> Message<'a> {
+    /// The message in `raw`, or the error response that says what is wrong with it.
+    pub(super) fn parse(raw: &'a [u8]) -> Result<Self, Box<Reply>> {
+        let refuse = |fault: Fault, id: Option<&str>| Box::new(fault.reply(id));
+        let text = std::str::from_utf8(raw)
+            .map_err(|_| refuse(Fault::parse("the request is not valid UTF-8"), None))?;
+        strict::check(text).map_err(|fault| match fault {
+            DocumentFault::NotJson(reason) => {
+                refuse(Fault::parse(format!("the request is not JSON: {reason}")), None)
+            }
+            DocumentFault::DuplicateKey => {
+                refuse(Fault::request("the request has an object with the same key twice"), readable_id(text))
+            }
+            DocumentFault::TooDeep => {
+                refuse(Fault::request("the request is nested deeper than 64 levels"), readable_id(text))
+            }
+        })?;
+        if !is_object(text) {
+            let message = "a request must be one JSON-RPC object; batches are not supported";
+            return Err(refuse(Fault::request(message), None));
+        }
+        let envelope: Envelope = serde_json::from_str(text)
+            .map_err(|_| refuse(Fault::request("the request is not a JSON-RPC object"), None))?;
+        let id = match envelope.id.map(RawValue::get) {
+            Some(id) if is_id(id) => Some(id),
+            Some(_) => return Err(refuse(Fault::request("id must be a string or an integer"), None)),
+            None => None,
+        };
+        if envelope.jsonrpc.and_then(string).as_deref() != Some("2.0") {
+            return Err(refuse(Fault::request(r#"jsonrpc must be "2.0""#), id));
+        }
+        let Some(method) = envelope.method.and_then(string) else {
+            // This server asks nothing, so a response answers nothing. Answering it could go on for ever.
+            if envelope.method.is_none() && (envelope.result.is_some() || envelope.error.is_some()) {
+                return Ok(Self::Notification { cancels: None });
+            }
+            return Err(refuse(Fault::request("method must be a string"), id));
+        };
+        Ok(match id {
+            Some(id) => Self::Request { id, method, params: envelope.params },
+            None => Self::Notification { cancels: cancelled_id(&method, envelope.params) },
+        })
+    }
+}
+
+impl<'a> Params<'a> {
+    pub(super) fn parse(params: Option<&'a RawValue>) -> Result<Self, Fault> {
+        let Some(raw) = params else { return Ok(Self::default()) };
+        let mut params: Self = object(raw, "params")?;
+        if let Some(meta) = params.raw_meta {
+            params.meta = object(meta, "params._meta")?;
+        }
+        Ok(params)
+    }
+}
+
+/// The caller's trace id: the one inside `traceparent` (W3C Trace Context) of `_meta` or the head, else `X-Trace-Id`.
+pub(super) fn trace_id(head: Option<&RequestHead<'_>>, meta: &Meta<'_>) -> Option<String> {
+    let traceparent = meta.traceparent.as_deref().or_else(|| head.and_then(|head| head.traceparent));
+    let inner = |text: &str| text.split('-').nth(1).unwrap_or(text).to_owned();
+    traceparent
+        .map(inner)
+        .or_else(|| head.and_then(|head| head.trace_id).map(str::to_owned))
+        .filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic()))
+}
+
+/// Whether `json` is an object. Derived structs accept arrays too, so this comes before every typed parse.
+pub(super) fn is_object(json: &str) -> bool {
+    json.trim_ascii_start().starts_with('{')
+}
+
+fn object<'a, T: Deserialize<'a>>(raw: &'a RawValue, what: &str) -> Result<T, Fault> {
+    if !is_object(raw.get()) {
+        return Err(Fault::params(format!("{what} must be an object")));
+    }
+    serde_json::from_str(raw.get()).map_err(|error| {
+        let reason = error.to_string();
+        let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(before, _)| before);
+        Fault::params(format!("{what}: {reason}"))
+    })
+}
+
+/// Keeps an explicit `null` visible, which `Option` would swallow.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
+}
+
+fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    let json = raw.get();
+    let plain = json.strip_prefix('"')?.strip_suffix('"')?;
+    if plain.contains('\\') {
+        return serde_json::from_str(json).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(plain))
+}
+
+fn is_id(json: &str) -> bool {
+    json.starts_with('"') || json.parse::<i64>().is_ok() || json.parse::<u64>().is_ok()
+}
+
+fn cancelled_id(method: &str, params: Option<&RawValue>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Cancelled<'a> {
+        #[serde(borrow, rename = "requestId")]
+        request_id: &'a RawValue,
+    }
+    let raw = params.filter(|raw| method == "notifications/cancelled" && is_object(raw.get()))?;
+    let cancelled: Cancelled = serde_json::from_str(raw.get()).ok()?;
+    Some(cancelled.request_id.get().to_owned())
+}
+
+/// The id of a document that is refused for its other parts, when it has exactly one that is good.
+fn readable_id(text: &str) -> Option<&str> {
+    struct Ids;
+    impl<'de> Visitor<'de> for Ids {
+        type Value = Vec<&'de RawValue>;
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+            let mut ids = Vec::new();
+            while let Some(key) = entries.next_key::<String>()? {
+                if key == "id" {
+                    ids.push(entries.next_value()?);
+                } else {
+                    entries.next_value::<IgnoredAny>()?;
+                }
+            }
+            Ok(ids)
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    match deserializer.deserialize_map(Ids).ok()?.as_slice() {
+        [id] if is_id(id.get()) => Some(id.get()),
+        _ => None,
+    }
+}

@@ -1,0 +1,92 @@
+//! What the hotel does, whoever asks: the MCP tools, the REST routes and the command line all come here.
+
+pub mod case_context;
+pub mod conversation;
+pub mod ingest;
+pub mod object_detail;
+pub mod submit;
+pub mod target;
+pub mod tasks;
+
+use govern::clock::Clock;
+use govern::random::Random;
+
+use crate::audit::AuditKey;
+use crate::catalog::Catalog;
+use crate::language::Language;
+use crate::mail::LinkPolicy;
+use crate::store::Db;
+
+/// Who does something, and under which request: what every write records about itself.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Our id of the call.
+    pub request_id: String,
+    /// The caller's.
+    pub trace_id: Option<String>,
+    /// The token's or the person's name.
+    pub caller: String,
+    /// The way in.
+    pub channel: govern::audit::Channel,
+    /// When it began, unix milliseconds.
+    pub received_ms: i64,
+}
+
+/// What happens when a message that has tasks is submitted again with other content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangedPayload {
+    /// SUBMIT_PAYLOAD_CONFLICT.
+    #[default]
+    Conflict,
+    /// A new batch takes the old one's place while every task is still pending.
+    SupersedeUntouched,
+}
+
+/// The hotel half: its store, its catalogue and its settings.
+#[derive(Debug, Clone)]
+pub struct Hotel {
+    /// The database.
+    pub db: Db,
+    /// The task catalogue.
+    pub catalog: Catalog,
+    /// The language of messages.
+    pub language: Language,
+    /// `[hotel] on_changed_payload`.
+    pub on_changed_payload: ChangedPayload,
+    /// `[hotel] text_links`.
+    pub links: LinkPolicy,
+    /// The key of the audit trail.
+    pub audit_key: AuditKey,
+    /// Time.
+    pub clock: Clock,
+    /// Randomness.
+    pub random: Random,
+}
+
+impl Hotel {
+    /// The audit record of a write that succeeded, for the write's own transaction.
+    fn record(
+        &self,
+        request: &Request,
+        operation: &'static str,
+        target: String,
+        digest: Option<String>,
+    ) -> govern::audit::Record {
+        let elapsed = self.clock.now_ms().saturating_sub(request.received_ms);
+        govern::audit::Record {
+            at_ms: request.received_ms,
+            request_id: request.request_id.clone(),
+            trace_id: request.trace_id.clone(),
+            caller: request.caller.clone(),
+            channel: request.channel,
+            operation: operation.into(),
+            effect: Some(govern::tool::Effect::Write),
+            outcome: govern::audit::Ending::Ok,
+            code: None,
+            target: Some(target),
+            digest,
+            duration_us: u64::try_from(elapsed).unwrap_or(0).saturating_mul(1000),
+        }
+    }
+}

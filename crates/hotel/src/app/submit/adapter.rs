@@ -1,0 +1,223 @@
+//! The submit adapter (contract section 7.4): checks what the transport needs, numbers the events and
+//! rewrites their relations. It is pure, lists every fault at once, and decides nothing about business.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use super::payload::{Mapping, Shape, Submission};
+use super::shape::{self, Member};
+use crate::error::{Error, Fault};
+
+/// A submission that came over MCP: the agent's own event ids are mapped to 1..n.
+pub fn from_mcp(arguments: Value) -> Result<Submission, Error> {
+    adapt(arguments, true)
+}
+
+/// A submission that came over REST in the business form: indices are 1..n already and nothing is mapped.
+pub fn from_rest(body: Value) -> Result<Submission, Error> {
+    adapt(body, false)
+}
+
+fn adapt(value: Value, maps: bool) -> Result<Submission, Error> {
+    let (shape, members) = choose_shape(&value)?;
+    let mut faults = Vec::new();
+    shape::check_object(&value, members, "$", &mut faults);
+    tolerate_a_message_without_id(&value, &mut faults);
+    let Value::Object(mut payload) = value else { return Err(Error::SubmitPayloadInvalid(faults)) };
+    let mut mapping = Vec::new();
+    // Relations can only be followed when each event is an object with an index.
+    if faults.is_empty() {
+        match shape {
+            Shape::V3 => mapping = map_events(&mut payload, maps, &mut faults),
+            Shape::V2 => check_result_indices(&payload, &mut faults),
+            Shape::Route => {}
+        }
+    }
+    if !faults.is_empty() {
+        return Err(Error::SubmitPayloadInvalid(faults));
+    }
+    let hotel_id = payload.remove("hotel_id").and_then(|id| id.as_str().map(str::to_owned));
+    payload.remove("source_provider");
+    payload.remove("source_channel");
+    // V3 and S10/S99 over MCP take the field for compatibility and do not read it.
+    let hotel_id = hotel_id.filter(|_| !maps || shape == Shape::V2);
+    let source_message_id = source_message_id(&payload, shape);
+    Ok(Submission { shape, hotel_id, source_message_id, payload: Value::Object(without_nulls(payload)), mapping })
+}
+
+/// The shape is told by which of three members is there; a null one is not.
+fn choose_shape(value: &Value) -> Result<(Shape, &'static [Member]), Error> {
+    let there = |name: &str| value.get(name).is_some_and(|member| !member.is_null());
+    let mut shapes = vec![
+        ("message_events", Shape::V3, shape::V3),
+        ("route_code", Shape::Route, shape::ROUTE),
+        ("ai_task_results", Shape::V2, shape::V2),
+    ];
+    shapes.retain(|(name, ..)| there(name));
+    match shapes[..] {
+        [(_, shape, members)] => Ok((shape, members)),
+        _ => {
+            let found: Vec<&str> = shapes.iter().map(|(name, ..)| *name).collect();
+            let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
+            Err(Error::SubmitPayloadInvalid(vec![Fault {
+                path: "$".into(),
+                code: if shapes.is_empty() { "SHAPE_MISSING" } else { "SHAPE_MIXED" },
+                expected: format!("exactly one of message_events, route_code and ai_task_results, got {found}"),
+            }]))
+        }
+    }
+}
+
+/// A source_message without its id is the service's to refuse, whatever else it lacks.
+fn tolerate_a_message_without_id(value: &Value, faults: &mut Vec<Fault>) {
+    let id = value.pointer("/source_message/source_message_id");
+    if id.is_none_or(Value::is_null) {
+        let missing = ["subject", "from", "cc", "received_at", "source_channel", "source_message_id"];
+        faults.retain(|fault| {
+            let name = fault.path.strip_prefix("$.source_message.").unwrap_or("");
+            let excused = fault.code == "MISSING_FIELD" && missing.contains(&name);
+            let null_id = name == "source_message_id" && id.is_some();
+            !excused && !null_id
+        });
+    }
+}
+
+fn source_message_id(payload: &Map<String, Value>, shape: Shape) -> Option<String> {
+    let holder = match shape {
+        Shape::V2 => payload.get("source_message_id"),
+        Shape::V3 | Shape::Route => payload.get("source_message").and_then(|message| message.get("source_message_id")),
+    };
+    holder.and_then(Value::as_str).map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned)
+}
+
+/// Numbers the events from 1 in array order and rewrites what refers to them.
+fn map_events(payload: &mut Map<String, Value>, maps: bool, faults: &mut Vec<Fault>) -> Vec<Mapping> {
+    let Some(Value::Array(events)) = payload.get_mut("message_events") else { return Vec::new() };
+    let mut numbers: HashMap<String, u64> = HashMap::with_capacity(events.len());
+    let mut mapping = Vec::with_capacity(events.len());
+    for (number, event) in (1_u64..).zip(events.iter()) {
+        let original = event.get("source_event_index").cloned().unwrap_or_default();
+        let path = format!("$.message_events[{}].source_event_index", number - 1);
+        if !maps && shape::positive(&original) != Some(number) {
+            faults.push(fault(&path, "INDEX_NOT_IN_ORDER", format!("{number}, the place in the array, got {original}")));
+        }
+        if let Some(first) = numbers.insert(name_of(&original), number) {
+            faults.push(fault(&path, "DUPLICATE_INDEX", format!("an index of its own; event {first} has {original} too")));
+        }
+        mapping.push(Mapping { original, source_event_index: number });
+    }
+    for (number, event) in (1_u64..).zip(events.iter_mut()) {
+        if let Value::Object(event) = event {
+            rewrite_relations(event, number, &numbers, faults);
+        }
+    }
+    if faults.is_empty() {
+        find_cycles(events, faults);
+    }
+    mapping
+}
+
+fn rewrite_relations(
+    event: &mut Map<String, Value>,
+    number: u64,
+    numbers: &HashMap<String, u64>,
+    faults: &mut Vec<Fault>,
+) {
+    event.insert("source_event_index".into(), number.into());
+    let base = format!("$.message_events[{}]", number - 1);
+    let mut rewrite = |value: &mut Value, path: &str| {
+        match numbers.get(&name_of(value)) {
+            Some(target) if *target == number => {
+                faults.push(fault(path, "SELF_RELATION", "another event, got the event itself".into()));
+            }
+            Some(target) => *value = (*target).into(),
+            None => faults.push(fault(path, "DANGLING_RELATION", format!("the index of an event of this submission, got {value}"))),
+        }
+    };
+    for field in ["parent_source_event_index", "related_source_event_index"] {
+        if let Some(value) = event.get_mut(field).filter(|value| !value.is_null()) {
+            rewrite(value, &format!("{base}.{field}"));
+        }
+    }
+    if let Some(Value::Array(related)) = event.get_mut("related_source_event_indices") {
+        for (position, value) in related.iter_mut().enumerate() {
+            rewrite(value, &format!("{base}.related_source_event_indices[{position}]"));
+        }
+        let mut seen = HashSet::new();
+        for (position, value) in related.iter().enumerate() {
+            if !seen.insert(name_of(value)) {
+                let path = format!("{base}.related_source_event_indices[{position}]");
+                faults.push(fault(&path, "DUPLICATE_RELATION", format!("each event once, got {value} again")));
+            }
+        }
+    }
+}
+
+/// Parents must lead to a root. Related events may name each other.
+fn find_cycles(events: &[Value], faults: &mut Vec<Fault>) {
+    let parents: Vec<Option<usize>> = events
+        .iter()
+        .map(|event| event.get("parent_source_event_index").and_then(Value::as_u64))
+        .map(|parent| parent.and_then(|number| usize::try_from(number).ok()?.checked_sub(1)))
+        .collect();
+    let mut leads_to_root = vec![false; events.len()];
+    for start in 0..events.len() {
+        let (mut trail, mut at) = (Vec::new(), Some(start));
+        while let Some(event) = at.filter(|event| !leads_to_root[*event]) {
+            if trail.len() > events.len() {
+                let path = format!("$.message_events[{start}].parent_source_event_index");
+                faults.push(fault(&path, "CYCLIC_RELATION", "a parent that leads to a root, got a cycle".into()));
+                // One fault names the cycle; its other members need none.
+                break;
+            }
+            trail.push(event);
+            at = parents[event];
+        }
+        for event in trail {
+            leads_to_root[event] = true;
+        }
+    }
+}
+
+/// V2 indices are unique, as numbers.
+fn check_result_indices(payload: &Map<String, Value>, faults: &mut Vec<Fault>) {
+    let results = payload.get("ai_task_results").and_then(Value::as_array);
+    let mut seen = HashSet::new();
+    for (position, result) in results.into_iter().flatten().enumerate() {
+        let index = result.get("source_event_index").cloned().unwrap_or_default();
+        if !seen.insert(name_of(&index)) {
+            let path = format!("$.ai_task_results[{position}].source_event_index");
+            faults.push(fault(&path, "DUPLICATE_INDEX", format!("an index of its own, got {index} again")));
+        }
+    }
+}
+
+/// 1 and "1" name the same event.
+fn name_of(index: &Value) -> String {
+    index.as_str().map_or_else(|| index.to_string(), |text| text.trim().to_owned())
+}
+
+/// Removes the nulls that mean absence: members of the root, of source_message and of each event.
+/// Inside case_keys and manual_review a null is said on purpose, and free objects are kept as sent.
+fn without_nulls(payload: Map<String, Value>) -> Map<String, Value> {
+    let mut payload: Map<String, Value> = payload.into_iter().filter(|(_, value)| !value.is_null()).collect();
+    let drop_nulls = |value: &mut Value| {
+        if let Value::Object(object) = value {
+            object.retain(|_, member| !member.is_null());
+        }
+    };
+    for (name, value) in &mut payload {
+        match (name.as_str(), value) {
+            ("source_message" | "agent_assessment" | "notification", object) => drop_nulls(object),
+            ("message_events" | "ai_task_results", Value::Array(events)) => events.iter_mut().for_each(drop_nulls),
+            _ => {}
+        }
+    }
+    payload.entry("extraction_warnings").or_insert_with(|| Value::Array(Vec::new()));
+    payload
+}
+
+fn fault(path: &str, code: &'static str, expected: String) -> Fault {
+    Fault { path: path.to_owned(), code, expected }
+}

@@ -1,0 +1,371 @@
+//! What a person does with tasks: confirm, reject and the other moves. Only a person confirms.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::submit::cancel_draft;
+use super::{Hotel, Request};
+use crate::catalog::{Action, Entry};
+use crate::domain::order::{CANCELLED, Order};
+use crate::domain::task::TaskStatus;
+use crate::domain::warning::{Severity, Warning};
+use crate::error::Error;
+use crate::store::orders::OrderChange;
+use crate::store::tasks::{CardRow, Move, MoveRow, TaskRow};
+use crate::store::{Transaction, boxed};
+
+/// A task as people and programs see it.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskView {
+    /// The task, as text.
+    pub task_id: String,
+    /// Its status.
+    pub task_status: String,
+    /// The catalogue's code.
+    pub catalog_code: String,
+    /// The catalogue's task_type.
+    pub system_task_type: String,
+    /// Counts moves; give it to confirm or reject what was seen.
+    pub version: i64,
+    /// The order, as text.
+    pub order_id: Option<String>,
+    /// The message it came from.
+    pub external_source_message_id: String,
+    /// The event it came from.
+    pub source_event_index: Value,
+    /// LOW, NORMAL or HIGH.
+    pub priority: String,
+    /// ISO time.
+    pub due_at: Option<String>,
+    /// Whose it is.
+    pub assignee: Option<String>,
+    /// The sender's organisation.
+    pub agency: Option<String>,
+    /// ISO time.
+    pub task_created_at: String,
+    /// ISO time.
+    pub updated_at: String,
+}
+
+/// A task with its card and its history.
+#[derive(Debug, Clone, Serialize)]
+pub struct TaskDetail {
+    /// The task.
+    #[serde(flatten)]
+    pub task: TaskView,
+    /// The agent's summary.
+    pub summary: Option<String>,
+    /// field, from, to.
+    pub proposed_changes: Value,
+    /// source_message_id, quote.
+    pub evidence: Value,
+    /// code, severity, field, message.
+    pub warnings: Value,
+    /// reason_code, question, candidates.
+    pub manual_review: Value,
+    /// As the agent sent it.
+    pub details: Value,
+    /// Every move, oldest first.
+    pub history: Vec<MoveView>,
+}
+
+/// One move of a task.
+#[derive(Debug, Clone, Serialize)]
+pub struct MoveView {
+    /// The task's version after it.
+    pub version: i64,
+    /// Where it came from.
+    pub from: Option<String>,
+    /// Where it went.
+    pub to: String,
+    /// Who.
+    pub actor: String,
+    /// Why.
+    pub reason: Option<String>,
+    /// ISO time.
+    pub at: String,
+}
+
+/// What a person decides about a task.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// The task.
+    pub task_id: i64,
+    /// The status it shall have.
+    pub to: TaskStatus,
+    /// The person.
+    pub actor: String,
+    /// The version the person saw; none accepts the current one.
+    pub version: Option<i64>,
+    /// Why; a CONFIRM warning and a rejection need one.
+    pub reason: Option<String>,
+}
+
+/// The newest tasks.
+pub async fn list(hotel: &Hotel, limit: i64) -> Result<Vec<TaskView>, Error> {
+    let rows = hotel
+        .db
+        .read(move |tx| {
+            boxed(async move {
+                let hotel_id = tx.resolve_hotel(None).await?;
+                tx.newest_tasks(hotel_id, limit).await
+            })
+        })
+        .await?;
+    Ok(rows.iter().map(TaskView::from_row).collect())
+}
+
+/// One task with everything about it.
+pub async fn show(hotel: &Hotel, task_id: i64) -> Result<TaskDetail, Error> {
+    hotel
+        .db
+        .read(move |tx| {
+            boxed(async move {
+                let hotel_id = tx.resolve_hotel(None).await?;
+                detail(tx, hotel_id, task_id).await
+            })
+        })
+        .await
+}
+
+/// Moves a task as a person decided, with what that does to its order, in one transaction.
+pub async fn decide(hotel: &Arc<Hotel>, request: Request, decision: Decision) -> Result<TaskDetail, Error> {
+    let shared = Arc::new((Arc::clone(hotel), request, decision));
+    hotel
+        .db
+        .write(move |tx| {
+            let shared = Arc::clone(&shared);
+            boxed(async move {
+                let (hotel, request, decision) = &*shared;
+                apply(tx, hotel, request, decision).await
+            })
+        })
+        .await
+}
+
+async fn apply(
+    tx: &mut Transaction<'_>,
+    hotel: &Hotel,
+    request: &Request,
+    decision: &Decision,
+) -> Result<TaskDetail, Error> {
+    let hotel_id = tx.resolve_hotel(None).await?;
+    let task = tx.task(hotel_id, decision.task_id).await?;
+    let from = TaskStatus::parse(&task.status).unwrap_or(TaskStatus::Closed);
+    if decision.version.is_some_and(|seen| seen != task.version) {
+        return Err(conflict(tx, &task, decision.version).await?);
+    }
+    if !from.can_become(decision.to) {
+        let (status, wanted) = (task.status, decision.to.as_str().to_owned());
+        return Err(Error::MoveNotAllowed { status, wanted });
+    }
+    let now = hotel.clock.now_ms();
+    let order_version = match decision.to {
+        TaskStatus::Confirmed => confirm(tx, hotel, hotel_id, &task, decision, now).await?,
+        TaskStatus::Rejected => {
+            if let Some(order_id) = task.order_id.filter(|_| task.creates_order) {
+                cancel_draft(tx, hotel_id, order_id, task.task_id, &decision.actor, now).await?;
+            }
+            None
+        }
+        _ => None,
+    };
+    let step = Move {
+        from,
+        to: decision.to,
+        actor: &decision.actor,
+        reason: decision.reason.as_deref(),
+        at: now,
+        order_version,
+    };
+    if !tx.move_task(task.task_id, task.version, &step).await? {
+        return Err(conflict(tx, &task, Some(task.version)).await?);
+    }
+    let operation = match decision.to {
+        TaskStatus::Confirmed => "hotel_task_confirm",
+        TaskStatus::Rejected => "hotel_task_reject",
+        _ => "hotel_task_move",
+    };
+    let record = hotel.record(request, operation, format!("task:{}", task.task_id), None);
+    tx.append_audit(&hotel.audit_key, &[record]).await?;
+    detail(tx, hotel_id, task.task_id).await
+}
+
+/// Applies a confirmed task to its order; returns the order's new version.
+async fn confirm(
+    tx: &mut Transaction<'_>,
+    hotel: &Hotel,
+    hotel_id: i64,
+    task: &TaskRow,
+    decision: &Decision,
+    now: i64,
+) -> Result<Option<i64>, Error> {
+    let card = tx.card(task.task_id).await?;
+    let entry = hotel.catalog.entry(&task.catalog_code);
+    let action = entry.map_or(Action::Other, |entry| entry.action);
+    let order = match task.order_id {
+        Some(order_id) => tx.order(hotel_id, order_id).await?,
+        None => None,
+    };
+    let mut warnings: Vec<Warning> = serde_json::from_str(&card.warnings)?;
+    warnings.extend(standing_now(entry, order.as_ref(), &warnings));
+    check_warnings(&warnings, decision)?;
+    let Some(mut order) = order else { return Ok(None) };
+    let changes = change_order(&mut order, &card, action, decision, now)?;
+    order.version += 1;
+    let change = OrderChange { task_id: Some(task.task_id), actor: &decision.actor, at: now, changes };
+    if !tx.update_order(&order, &change).await? {
+        return Err(conflict(tx, task, Some(task.version)).await?);
+    }
+    Ok(Some(order.version))
+}
+
+/// What the order's status has against the action by now; it may have changed since the submission.
+fn standing_now(entry: Option<&Entry>, order: Option<&Order>, known: &[Warning]) -> Option<Warning> {
+    let (entry, order) = (entry?, order?);
+    let found = super::submit::status_warning(order, entry.action)?;
+    let closed_draft = order.status == CANCELLED && entry.action == Action::Create;
+    (closed_draft || known.iter().all(|warning| warning.code != found.code)).then_some(found)
+}
+
+fn check_warnings(warnings: &[Warning], decision: &Decision) -> Result<(), Error> {
+    let of = |severity| warnings.iter().filter(|warning| warning.severity == severity).collect::<Vec<_>>();
+    let stops = of(Severity::Stop);
+    if !stops.is_empty() {
+        return Err(Error::ConfirmBlocked(json!({"warnings": stops})));
+    }
+    let confirms: Vec<&Warning> = of(Severity::Confirm);
+    let reason = decision.reason.as_deref().is_some_and(|reason| !reason.trim().is_empty());
+    if !confirms.is_empty() && !reason {
+        return Err(Error::ReasonRequired(json!({"warnings": confirms})));
+    }
+    Ok(())
+}
+
+/// Changes the order as the card proposes; returns what changed.
+fn change_order(
+    order: &mut Order,
+    card: &CardRow,
+    action: Action,
+    decision: &Decision,
+    now: i64,
+) -> Result<Value, Error> {
+    if action == Action::Cancel {
+        let details: Value = parse(card.details.as_deref())?;
+        let changes = json!([{"field": "status", "from": order.status, "to": CANCELLED}]);
+        CANCELLED.clone_into(&mut order.status);
+        let record = json!({
+            "task_id": card.task_id.to_string(), "by": decision.actor, "at": govern::time::iso(now),
+            "scope": details.get("scope"), "reason": details.get("reason"),
+        });
+        order.fields.insert("cancellation".into(), record);
+        return Ok(changes);
+    }
+    let proposed: Vec<Map<String, Value>> = serde_json::from_str(&card.proposed_changes)?;
+    let mut changes = Vec::with_capacity(proposed.len());
+    for change in proposed {
+        let Some(field) = change.get("field").and_then(Value::as_str) else { continue };
+        let to = change.get("to").cloned().unwrap_or_default();
+        let from = set_field(order, field, &to);
+        changes.push(json!({"field": field, "from": from, "to": to}));
+    }
+    let details: Value = parse(card.details.as_deref())?;
+    if let Some(lines) = details.get("lines") {
+        let from = set_field(order, "lines", lines);
+        changes.push(json!({"field": "lines", "from": from, "to": lines}));
+    }
+    Ok(Value::Array(changes))
+}
+
+/// Sets one field and returns what it was. The keys and the dates are columns of their own.
+fn set_field(order: &mut Order, field: &str, to: &Value) -> Value {
+    let text = to.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+    let column = match field {
+        "arrival" => Some(&mut order.arrival),
+        "departure" => Some(&mut order.departure),
+        "group_code" => Some(&mut order.keys.group_code),
+        "confirmation_number" => Some(&mut order.keys.confirmation_number),
+        "reservation_no" => Some(&mut order.keys.reservation_no),
+        // A status is OPERA's or follows from a task, never a proposed value.
+        "status" => return Value::Null,
+        _ => None,
+    };
+    match column {
+        Some(column) => {
+            let from = std::mem::replace(column, text);
+            order.keys = order.keys.normalised();
+            from.into()
+        }
+        None => order.fields.insert(field.to_owned(), to.clone()).unwrap_or_default(),
+    }
+}
+
+async fn conflict(tx: &mut Transaction<'_>, task: &TaskRow, seen: Option<i64>) -> Result<Error, Error> {
+    let moves = tx.moves(task.task_id).await?;
+    let since: Vec<MoveView> =
+        moves.iter().filter(|step| seen.is_none_or(|seen| step.version > seen)).map(MoveView::from_row).collect();
+    Ok(Error::VersionConflict(json!({
+        "task_id": task.task_id.to_string(),
+        "expected_version": seen,
+        "current_version": task.version,
+        "current_status": task.status,
+        "changed_since": since,
+    })))
+}
+
+async fn detail(tx: &mut Transaction<'_>, hotel_id: i64, task_id: i64) -> Result<TaskDetail, Error> {
+    let task = tx.task(hotel_id, task_id).await?;
+    let card = tx.card(task_id).await?;
+    let moves = tx.moves(task_id).await?;
+    Ok(TaskDetail {
+        task: TaskView::from_row(&task),
+        summary: card.summary.clone(),
+        proposed_changes: parse(Some(&card.proposed_changes))?,
+        evidence: parse(Some(&card.evidence))?,
+        warnings: parse(Some(&card.warnings))?,
+        manual_review: parse(card.manual_review.as_deref())?,
+        details: parse(card.details.as_deref())?,
+        history: moves.iter().map(MoveView::from_row).collect(),
+    })
+}
+
+fn parse(json: Option<&str>) -> Result<Value, Error> {
+    Ok(json.map(serde_json::from_str).transpose()?.unwrap_or_default())
+}
+
+impl TaskView {
+    /// The view of a stored task.
+    pub fn from_row(row: &TaskRow) -> Self {
+        Self {
+            task_id: row.task_id.to_string(),
+            task_status: row.status.clone(),
+            catalog_code: row.catalog_code.clone(),
+            system_task_type: row.system_task_type.clone(),
+            version: row.version,
+            order_id: row.order_id.map(|id| id.to_string()),
+            external_source_message_id: row.external_message_id.clone(),
+            source_event_index: serde_json::from_str(&row.source_event_index).unwrap_or_default(),
+            priority: row.priority.clone(),
+            due_at: row.due_at.map(govern::time::iso),
+            assignee: row.assignee.clone(),
+            agency: row.agency.clone(),
+            task_created_at: govern::time::iso(row.created_at),
+            updated_at: govern::time::iso(row.updated_at),
+        }
+    }
+}
+
+impl MoveView {
+    fn from_row(row: &MoveRow) -> Self {
+        Self {
+            version: row.version,
+            from: row.from_status.clone(),
+            to: row.to_status.clone(),
+            actor: row.actor.clone(),
+            reason: row.reason.clone(),
+            at: govern::time::iso(row.at),
+        }
+    }
+}

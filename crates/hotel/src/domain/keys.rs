@@ -1,0 +1,88 @@
+//! The three business keys of an order.
+
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization;
+
+/// Keys as they came or as an order has them. They are 1:N: a block code need not be unique in OPERA.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaseKeys {
+    /// Group or allotment code.
+    #[serde(default)]
+    pub group_code: Option<String>,
+    /// FIT confirmation number.
+    #[serde(default)]
+    pub confirmation_number: Option<String>,
+    /// OPERA reservation number.
+    #[serde(default)]
+    pub reservation_no: Option<String>,
+}
+
+/// The names of the three keys, in the contract's order.
+pub const KEY_NAMES: [&str; 3] = ["group_code", "confirmation_number", "reservation_no"];
+
+impl CaseKeys {
+    /// Trimmed and in Unicode NFKC, blank ones removed: the form in which keys are stored and compared.
+    #[must_use]
+    pub fn normalised(&self) -> Self {
+        Self {
+            group_code: normalise(self.group_code.as_deref()),
+            confirmation_number: normalise(self.confirmation_number.as_deref()),
+            reservation_no: normalise(self.reservation_no.as_deref()),
+        }
+    }
+
+    /// The keys that are there, with their names.
+    pub fn present(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        KEY_NAMES.into_iter().zip(self.values()).filter_map(|(name, value)| Some((name, value?)))
+    }
+
+    /// Whether no key is there.
+    pub fn is_empty(&self) -> bool {
+        self.present().next().is_none()
+    }
+
+    /// The names of the keys in which both have the same value.
+    pub fn matched_by(&self, other: &Self) -> Vec<&'static str> {
+        KEY_NAMES
+            .into_iter()
+            .zip(self.values().into_iter().zip(other.values()))
+            .filter(|(_, (own, theirs))| own.is_some() && own == theirs)
+            .map(|(name, _)| name)
+            .collect()
+    }
+
+    fn values(&self) -> [Option<&str>; 3] {
+        [self.group_code.as_deref(), self.confirmation_number.as_deref(), self.reservation_no.as_deref()]
+    }
+}
+
+fn normalise(value: Option<&str>) -> Option<String> {
+    let value: String = value?.nfkc().collect();
+    let value = value.trim();
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_width_and_padded_keys_are_the_same_key() {
+        let typed = CaseKeys { group_code: Some(" ＧＲ１２\u{3000}".into()), ..CaseKeys::default() };
+        assert_eq!(typed.normalised().group_code.as_deref(), Some("GR12"));
+    }
+
+    #[test]
+    fn a_blank_key_is_no_key() {
+        let blank = CaseKeys { reservation_no: Some(" \u{3000} ".into()), ..CaseKeys::default() };
+        assert!(blank.normalised().is_empty());
+    }
+
+    #[test]
+    fn keys_match_exactly_and_never_by_substring() {
+        let own = CaseKeys { group_code: Some("GR1".into()), ..CaseKeys::default() };
+        let longer = CaseKeys { group_code: Some("GR12".into()), ..CaseKeys::default() };
+        assert!(own.matched_by(&longer).is_empty());
+        assert_eq!(own.matched_by(&own.clone()), ["group_code"]);
+    }
+}

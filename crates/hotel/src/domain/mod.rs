@@ -1,0 +1,6 @@
+//! What the hotel talks about: orders, their keys, tasks and warnings. Pure rules, no I/O.
+
+pub mod keys;
+pub mod order;
+pub mod task;
+pub mod warning;

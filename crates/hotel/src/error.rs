@@ -1,0 +1,293 @@
+//! The hotel's one error type, and the one table that maps it to codes, statuses and words.
+
+use serde_json::{Value, json};
+
+use crate::language::Language;
+use crate::store::StoreError;
+
+/// A fault of one argument or payload member.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Fault {
+    /// JSON path, `$` being the root: `$.message_events[2].case_keys`.
+    pub path: String,
+    /// Stable code of the kind of fault, such as `UNKNOWN_FIELD`.
+    pub code: &'static str,
+    /// What would have been right, and what came.
+    pub expected: String,
+}
+
+/// Why the hotel refused or failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A query argument is missing, extra or of the wrong kind.
+    #[error("invalid argument {}", .0.path)]
+    InvalidArgument(Fault),
+    /// The adapter found faults in a submission; nothing was written (contract section 7.4).
+    #[error("{} faults in the submission", .0.len())]
+    SubmitPayloadInvalid(Vec<Fault>),
+    /// No hotel is ACTIVE, or several are.
+    #[error("{active} hotels are ACTIVE")]
+    HotelNotResolved {
+        /// How many are.
+        active: usize,
+    },
+    /// The caller named another hotel than the resolved one.
+    #[error("the request names another hotel")]
+    HotelMismatch,
+    /// A submission without source_message.source_message_id.
+    #[error("source_message_id is missing")]
+    MissingSourceMessageId,
+    /// No inbox message has this external id.
+    #[error("no such source message")]
+    SourceMessageNotFound,
+    /// Several inbox messages have this external id.
+    #[error("the source message id matches {} messages", .0.len())]
+    SourceMessageAmbiguous(Vec<SourceMessageChoice>),
+    /// No such order, or another hotel's.
+    #[error("no such object")]
+    ObjectNotFound,
+    /// No such task, or another hotel's.
+    #[error("no such task {0}")]
+    TaskNotFound(i64),
+    /// No such hotel.
+    #[error("no such hotel {0}")]
+    HotelNotFound(i64),
+    /// No live token of this name or id.
+    #[error("no live token {0}")]
+    TokenNotFound(String),
+    /// A live token has this name already.
+    #[error("a live token is named {0}")]
+    TokenNameTaken(String),
+    /// This message has an active batch with other content.
+    #[error("the message has a batch with other content")]
+    SubmitPayloadConflict(Value),
+    /// The same external id came with other content.
+    #[error("the external id is taken by other content")]
+    IngestConflict {
+        /// The inbox row that has it.
+        inbox_id: i64,
+    },
+    /// The expected version is not the current one.
+    #[error("the task has changed")]
+    VersionConflict(Value),
+    /// The task's status does not allow this move.
+    #[error("the task is {status}")]
+    MoveNotAllowed {
+        /// The status it has.
+        status: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// A STOP warning stands against confirming.
+    #[error("a STOP warning stands")]
+    ConfirmBlocked(Value),
+    /// A CONFIRM warning needs a person's reason.
+    #[error("a reason is needed")]
+    ReasonRequired(Value),
+    /// The token lacks the scope.
+    #[error("scope {0} is needed")]
+    ScopeDenied(&'static str),
+    /// The tool or route is switched off by policy.
+    #[error("switched off by policy")]
+    ToolDisabled,
+    /// Too many calls in this minute.
+    #[error("rate limited")]
+    RateLimited {
+        /// When to try again.
+        retry_after_ms: u64,
+    },
+    /// The audit trail cannot be written, so nothing is done.
+    #[error("the audit trail is not available")]
+    AuditUnavailable,
+    /// The database did not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A stored value is not what this program wrote.
+    #[error("stored data is not readable: {0}")]
+    Stored(#[from] serde_json::Error),
+}
+
+/// One of several messages under one external id.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct SourceMessageChoice {
+    /// Its own, unambiguous external id.
+    pub external_message_id: String,
+    /// Source provider, such as AGENTBUS or FILE.
+    pub provider: String,
+    /// Source channel, such as EMAIL or OUTLOOK.
+    pub channel: String,
+}
+
+impl Error {
+    /// The stable code on the wire.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidArgument(_) => "INVALID_ARGUMENT",
+            Self::SubmitPayloadInvalid(_) => "MCP_SUBMIT_PAYLOAD_INVALID",
+            Self::HotelNotResolved { .. } => "HOTEL_NOT_RESOLVED",
+            Self::HotelMismatch => "HOTEL_MISMATCH",
+            Self::MissingSourceMessageId => "MISSING_SOURCE_MESSAGE_ID",
+            Self::SourceMessageNotFound => "SOURCE_MESSAGE_NOT_FOUND",
+            Self::SourceMessageAmbiguous(_) => "SOURCE_MESSAGE_AMBIGUOUS",
+            Self::ObjectNotFound => "OBJECT_NOT_FOUND",
+            Self::TaskNotFound(_) => "TASK_NOT_FOUND",
+            Self::HotelNotFound(_) => "HOTEL_NOT_FOUND",
+            Self::TokenNotFound(_) => "TOKEN_NOT_FOUND",
+            Self::TokenNameTaken(_) => "TOKEN_NAME_TAKEN",
+            Self::SubmitPayloadConflict(_) => "SUBMIT_PAYLOAD_CONFLICT",
+            Self::IngestConflict { .. } => "INGEST_CONFLICT",
+            Self::VersionConflict(_) => "VERSION_CONFLICT",
+            Self::MoveNotAllowed { .. } => "MOVE_NOT_ALLOWED",
+            Self::ConfirmBlocked(_) => "CONFIRM_BLOCKED",
+            Self::ReasonRequired(_) => "REASON_REQUIRED",
+            Self::ScopeDenied(_) => "SCOPE_DENIED",
+            Self::ToolDisabled => "MCP_TOOL_DISABLED",
+            Self::RateLimited { .. } => "RATE_LIMITED",
+            Self::AuditUnavailable | Self::Store(_) => "STORE_UNAVAILABLE",
+            Self::Stored(_) => "INTERNAL_ERROR",
+        }
+    }
+
+    /// The HTTP status of the REST twins (design: Interfaces).
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::InvalidArgument(_) | Self::SubmitPayloadInvalid(_) => 400,
+            Self::ScopeDenied(_) => 403,
+            Self::SourceMessageNotFound
+            | Self::ObjectNotFound
+            | Self::TaskNotFound(_)
+            | Self::HotelNotFound(_)
+            | Self::TokenNotFound(_) => 404,
+            Self::HotelMismatch
+            | Self::SourceMessageAmbiguous(_)
+            | Self::SubmitPayloadConflict(_)
+            | Self::IngestConflict { .. }
+            | Self::VersionConflict(_)
+            | Self::TokenNameTaken(_) => 409,
+            Self::MissingSourceMessageId
+            | Self::MoveNotAllowed { .. }
+            | Self::ConfirmBlocked(_)
+            | Self::ReasonRequired(_) => 422,
+            Self::RateLimited { .. } => 429,
+            Self::Stored(_) => 500,
+            Self::HotelNotResolved { .. } | Self::ToolDisabled | Self::AuditUnavailable | Self::Store(_) => 503,
+        }
+    }
+
+    /// What happened and what to do next, for a person or a model. Never a path, SQL or a secret.
+    pub fn message(&self, language: Language) -> String {
+        match self {
+            Self::InvalidArgument(fault) => language.pick(
+                format!("参数 {} 不正确：{}", fault.path, fault.expected),
+                format!("Argument {} is not valid: {}", fault.path, fault.expected),
+            ),
+            Self::SubmitPayloadInvalid(faults) => {
+                let first = faults.first().map(|fault| format!("{} — {}", fault.path, fault.expected));
+                let first = first.unwrap_or_default();
+                language.pick(
+                    format!("提交内容未通过校验，共 {} 处，未写入任何数据。第一处：{first}", faults.len()),
+                    format!("The submission has {} faults; nothing was written. First: {first}", faults.len()),
+                )
+            }
+            Self::HotelNotResolved { active: 0 } => language.pick(
+                "没有处于 ACTIVE 状态的酒店。请运行 `countersign hotel hotels add --name 名称 --active`。".into(),
+                "No hotel is ACTIVE. Run `countersign hotel hotels add --name NAME --active`.".into(),
+            ),
+            Self::HotelNotResolved { active } => language.pick(
+                format!("有 {active} 家酒店处于 ACTIVE 状态。请运行 `countersign hotel hotels activate ID` 只保留一家。"),
+                format!("{active} hotels are ACTIVE. Run `countersign hotel hotels activate ID` to keep one."),
+            ),
+            Self::ScopeDenied(scope) => language.pick(
+                format!("凭证缺少 {scope} 权限。请使用具有该权限的令牌。"),
+                format!("The token lacks the scope {scope}. Use a token that has it."),
+            ),
+            Self::MoveNotAllowed { status, wanted } => language.pick(
+                format!("任务当前状态为 {status}，不能变为 {wanted}。"),
+                format!("The task is {status} and cannot become {wanted}."),
+            ),
+            Self::TaskNotFound(id) => {
+                language.pick(format!("没有任务 {id}。"), format!("There is no task {id}."))
+            }
+            Self::HotelNotFound(id) => {
+                language.pick(format!("没有酒店 {id}。"), format!("There is no hotel {id}."))
+            }
+            Self::TokenNotFound(name) => {
+                language.pick(format!("没有有效的令牌 {name}。"), format!("There is no live token {name}."))
+            }
+            Self::TokenNameTaken(name) => language.pick(
+                format!("已有名为 {name} 的有效令牌。请换一个名称，或先撤销它。"),
+                format!("A live token is named {name} already. Choose another name or revoke it first."),
+            ),
+            other => other.fixed_message(language).to_owned(),
+        }
+    }
+
+    fn fixed_message(&self, language: Language) -> &'static str {
+        let (chinese, english) = match self {
+            Self::HotelMismatch => ("hotel_id 与系统酒店不一致。请不要传 hotel_id。", "hotel_id is not the system's hotel. Leave hotel_id out."),
+            Self::MissingSourceMessageId => (
+                "缺少 source_message.source_message_id，请填写来源邮件的 external_message_id。",
+                "source_message.source_message_id is missing; give the e-mail's external_message_id.",
+            ),
+            Self::SourceMessageNotFound => (
+                "找不到该来源消息。请使用 AgentBus 的 source.external_message_id。",
+                "There is no such source message. Use AgentBus' source.external_message_id.",
+            ),
+            Self::SourceMessageAmbiguous(_) => (
+                "该来源消息 ID 匹配多条 Inbox 记录。请改用 details.matches 中的 external_message_id，或传 source_provider / source_channel。",
+                "The source message id matches several inbox messages. Use an external_message_id of details.matches, or give source_provider / source_channel.",
+            ),
+            Self::ObjectNotFound => ("找不到该对象。", "There is no such object."),
+            Self::SubmitPayloadConflict(_) => (
+                "该邮件已有内容不同的提交。请先查询已有任务，不要重复提交。",
+                "This message has a submission with other content. Look at its tasks; do not submit again.",
+            ),
+            Self::IngestConflict { .. } => (
+                "相同的 external_message_id 已存在且内容不同，未覆盖。",
+                "The external_message_id exists with other content; it was not overwritten.",
+            ),
+            Self::VersionConflict(_) => (
+                "任务已被他人更改。请查看 details 中的变化后重试。",
+                "The task was changed meanwhile. Look at what changed in details and try again.",
+            ),
+            Self::ConfirmBlocked(_) => (
+                "存在 STOP 级警告，不能确认。请退回或转人工处理。",
+                "A STOP warning stands; the task cannot be confirmed. Reject it or handle it by hand.",
+            ),
+            Self::ReasonRequired(_) => (
+                "存在需要说明理由的警告，请填写 reason。",
+                "A warning needs a person's reason; give a reason.",
+            ),
+            Self::ToolDisabled => (
+                "该工具已被管理员停用。",
+                "This tool is switched off by the operator.",
+            ),
+            Self::RateLimited { .. } => ("调用过于频繁，请稍后重试。", "Too many calls; try again later."),
+            Self::AuditUnavailable => (
+                "审计记录暂不可用，未执行任何操作。请稍后重试。",
+                "The audit trail is not available, so nothing was done. Try again later.",
+            ),
+            Self::Store(_) => ("数据库暂不可用，未写入任何数据。请稍后重试。", "The database is not available; nothing was written. Try again later."),
+            _ => ("内部错误。请联系管理员并提供 request_id。", "Internal error. Tell the operator the request_id."),
+        };
+        language.pick(chinese, english)
+    }
+
+    /// Machine-readable particulars; an empty object when there are none.
+    pub fn details(&self) -> Value {
+        match self {
+            Self::InvalidArgument(fault) => json!({"faults": [fault]}),
+            Self::SubmitPayloadInvalid(faults) => json!({"faults": faults}),
+            Self::HotelNotResolved { active } => json!({"active_hotels": active}),
+            Self::SourceMessageAmbiguous(matches) => json!({"matches": matches}),
+            Self::SubmitPayloadConflict(details)
+            | Self::VersionConflict(details)
+            | Self::ConfirmBlocked(details)
+            | Self::ReasonRequired(details) => details.clone(),
+            Self::RateLimited { retry_after_ms } => json!({"retry_after_ms": retry_after_ms}),
+            Self::MoveNotAllowed { status, wanted } => json!({"status": status, "wanted": wanted}),
+            Self::ScopeDenied(scope) => json!({"scope": scope}),
+            _ => json!({}),
+        }
+    }
+}

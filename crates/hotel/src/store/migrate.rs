@@ -1,0 +1,61 @@
+//! The one migration folder, applied to either database.
+
+use sqlx::SqlSafeStr as _;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::postgres::PgPool;
+use sqlx::sqlite::SqliteConnection;
+
+use super::StoreError;
+
+/// Every migration in order; a released one is never changed.
+const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "foundation", include_str!("migrations/0001_foundation.sql"))];
+const COUNT: &str = "SELECT COUNT(*) FROM _sqlx_migrations";
+/// Two processes that make one SQLite file at once: the one that loses looks again.
+const ATTEMPTS: u32 = 5;
+
+/// Applies what is missing to a SQLite file; returns how many migrations that were.
+pub async fn sqlite(connection: &mut SqliteConnection) -> Result<usize, StoreError> {
+    let before = count(sqlx::query_as(COUNT).fetch_one(&mut *connection).await)?;
+    let mut attempt = 1;
+    while let Err(error) = migrator().run(&mut *connection).await {
+        if attempt == ATTEMPTS {
+            return Err(error.into());
+        }
+        attempt += 1;
+    }
+    Ok(count(sqlx::query_as(COUNT).fetch_one(&mut *connection).await)? - before)
+}
+
+/// Applies what is missing to PostgreSQL, under its advisory lock; returns how many migrations that were.
+pub async fn postgres(pool: &PgPool) -> Result<usize, StoreError> {
+    let before = count(sqlx::query_as(COUNT).fetch_one(pool).await)?;
+    migrator().run(pool).await?;
+    Ok(count(sqlx::query_as(COUNT).fetch_one(pool).await)? - before)
+}
+
+/// Refuses a PostgreSQL database that lacks a migration.
+pub async fn check(pool: &PgPool) -> Result<(), StoreError> {
+    let applied = count(sqlx::query_as(COUNT).fetch_one(pool).await)?;
+    if applied < MIGRATIONS.len() { Err(StoreError::MigrationPending) } else { Ok(()) }
+}
+
+fn migrator() -> Migrator {
+    let migration = |&(version, name, sql): &(i64, &'static str, &'static str)| {
+        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+    };
+    Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
+}
+
+fn count(counted: Result<(i64,), sqlx::Error>) -> Result<usize, StoreError> {
+    match counted {
+        Ok((count,)) => Ok(usize::try_from(count).unwrap_or(0)),
+        // The table is made by the first migration run.
+        Err(sqlx::Error::Database(error)) if missing_table(&*error) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// SQLite says it in words only; PostgreSQL has a code.
+fn missing_table(error: &dyn sqlx::error::DatabaseError) -> bool {
+    error.code().as_deref() == Some("42P01") || error.message().starts_with("no such table")
+}
