@@ -16,5 +16,6 @@ pub mod logging;
 pub mod mcp;
 pub mod random;
 mod strict;
+pub mod text;
 pub mod time;
 pub mod tool;

@@ -99,6 +99,9 @@ pub enum Error {
     /// The audit trail cannot be written, so nothing is done.
     #[error("the audit trail is not available")]
     AuditUnavailable,
+    /// The mail reader broke off.
+    #[error("the mail reader broke off")]
+    MailReader,
     /// The database did not do it.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -144,7 +147,7 @@ impl Error {
             Self::ToolDisabled => "MCP_TOOL_DISABLED",
             Self::RateLimited { .. } => "RATE_LIMITED",
             Self::AuditUnavailable | Self::Store(_) => "STORE_UNAVAILABLE",
-            Self::Stored(_) => "INTERNAL_ERROR",
+            Self::MailReader | Self::Stored(_) => "INTERNAL_ERROR",
         }
     }
 
@@ -169,7 +172,7 @@ impl Error {
             | Self::ConfirmBlocked(_)
             | Self::ReasonRequired(_) => 422,
             Self::RateLimited { .. } => 429,
-            Self::Stored(_) => 500,
+            Self::MailReader | Self::Stored(_) => 500,
             Self::HotelNotResolved { .. } | Self::ToolDisabled | Self::AuditUnavailable | Self::Store(_) => 503,
         }
     }

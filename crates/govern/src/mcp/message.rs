@@ -81,14 +81,12 @@ impl<'a> Message<'a> {
             DocumentFault::NotJson(reason) => {
                 refuse(Fault::parse(format!("the request is not JSON: {reason}")), None)
             }
-            DocumentFault::DuplicateKey => refuse(
-                Fault::request("the request has an object with the same key twice"),
-                readable_id(raw).as_deref(),
-            ),
-            DocumentFault::TooDeep => refuse(
-                Fault::request("the request is nested deeper than 64 levels"),
-                readable_id(raw).as_deref(),
-            ),
+            DocumentFault::DuplicateKey => {
+                refuse(Fault::request("the request has an object with the same key twice"), readable_id(text))
+            }
+            DocumentFault::TooDeep => {
+                refuse(Fault::request("the request is nested deeper than 64 levels"), readable_id(text))
+            }
         })?;
         if !is_object(text) {
             let message = "a request must be one JSON-RPC object; batches are not supported";
@@ -184,8 +182,8 @@ fn cancelled_id(method: &str, params: Option<&RawValue>) -> Option<String> {
     Some(cancelled.request_id.get().to_owned())
 }
 
-/// The id in a request that is not read further, when it has exactly one that is good.
-pub(super) fn readable_id(raw: &[u8]) -> Option<String> {
+/// The id of a document that is refused for its other parts, when it has exactly one that is good.
+fn readable_id(text: &str) -> Option<&str> {
     struct Ids;
     impl<'de> Visitor<'de> for Ids {
         type Value = Vec<&'de RawValue>;
@@ -204,9 +202,9 @@ pub(super) fn readable_id(raw: &[u8]) -> Option<String> {
             Ok(ids)
         }
     }
-    let mut deserializer = serde_json::Deserializer::from_slice(raw);
+    let mut deserializer = serde_json::Deserializer::from_str(text);
     match deserializer.deserialize_map(Ids).ok()?.as_slice() {
-        [id] if is_id(id.get()) => Some(id.get().to_owned()),
+        [id] if is_id(id.get()) => Some(id.get()),
         _ => None,
     }
 }

@@ -66,7 +66,7 @@ impl Orders {
 
     /// All orders that have one of the normalised keys: the union, never a substring.
     pub fn target(&self, keys: &CaseKeys) -> Target<'_> {
-        let mut places = Vec::new();
+        let mut places: Vec<usize> = Vec::new();
         let mut keys_that_match = Vec::new();
         for (name, value) in keys.present() {
             if let Some(found) = self.by_key.get(&(name, value.to_owned())) {

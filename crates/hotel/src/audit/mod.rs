@@ -81,9 +81,16 @@ impl AuditKey {
 
     /// Hex HMAC-SHA256 over bytes.
     pub fn authenticate(&self, bytes: &[u8]) -> String {
-        let mut mac = Hmac::<Sha256>::new(&self.0.into());
+        let mut mac = self.mac();
         mac.update(bytes);
         hex(&mac.finalize().into_bytes())
+    }
+}
+
+impl AuditKey {
+    /// HMAC takes a key of any length, so this cannot fail.
+    fn mac(&self) -> Hmac<Sha256> {
+        Hmac::<Sha256>::new_from_slice(&self.0).expect("HMAC takes a key of any length")
     }
 }
 

@@ -48,6 +48,13 @@ impl Transaction<'_> {
         Ok(self.all(sql, &values).await?)
     }
 
+    /// A conversation that a message belongs to.
+    pub async fn conversation(&mut self, conversation_id: i64) -> Result<ConversationRow, Error> {
+        let sql = "SELECT conversation_id, external_conversation_id, provider, channel FROM conversation
+                   WHERE conversation_id = $1";
+        Ok(self.one(sql, &[conversation_id.into()]).await?)
+    }
+
     /// The conversation of a message that names its conversation itself.
     pub async fn conversation_named(&mut self, origin: Origin<'_>, external_id: &str) -> Result<i64, Error> {
         let found = self
