@@ -30,7 +30,7 @@ usage: cargo xtask COMMAND
   conformance               of the tests, the MCP conformance suite alone
   check                     format, lints, licences, tidiness, generated docs
   docs [--check]            writes the generated pages under docs/, or tells whether they are up to date
-  bench [--peers LIST] [--rounds N] [--secs S]
+  bench [--rounds N] [--seconds S]
                             our server beside its peers, as ratios
 
 examples:
