@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
+    audit::Channel,
     arguments::{self, ArgumentFault},
     credentials::Caller,
 };
@@ -84,6 +85,8 @@ pub struct Call<'a> {
     pub arguments: &'a RawValue,
     /// Who calls.
     pub caller: &'a Caller,
+    /// The way in, for records that the tool writes itself.
+    pub channel: Channel,
     /// Our id for this call, the same in the audit record.
     pub request_id: String,
     /// The caller's id of the whole undertaking: from `_meta.traceparent`, the `traceparent` or `X-Trace-Id` header.

@@ -6,9 +6,11 @@ pub mod app;
 pub mod audit;
 pub mod catalog;
 pub mod domain;
+mod envelope;
 mod error;
 pub mod language;
 pub mod mail;
+pub mod mcp;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

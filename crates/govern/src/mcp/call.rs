@@ -42,6 +42,7 @@ impl<S: Service> Server<S> {
         let call = Call {
             arguments: arguments.unwrap_or_else(no_arguments),
             caller,
+            channel,
             request_id: self.random.request_id(),
             trace_id,
             budget: self.options.result_budget_bytes,
@@ -90,11 +91,11 @@ impl<S: Service> Server<S> {
     ) -> Result<Outcome, Fault> {
         let service = Arc::clone(&self.service);
         let arguments = call.arguments.to_owned();
-        let (request_id, trace_id) = (call.request_id.clone(), call.trace_id.clone());
+        let (channel, request_id, trace_id) = (call.channel, call.request_id.clone(), call.trace_id.clone());
         let (budget, received_ms) = (call.budget, call.received_ms);
         let task = tokio::spawn(async move {
             let call =
-                Call { arguments: &arguments, caller: &caller, request_id, trace_id, budget, received_ms };
+                Call { arguments: &arguments, caller: &caller, channel, request_id, trace_id, budget, received_ms };
             run(&*service, tool, call, pending).await
         });
         // The task catches panics itself; it ends early only when the runtime does.

@@ -12,7 +12,7 @@ pub fn object<const N: usize>(properties: [(&str, Value); N], required: &[&str])
 }
 
 /// An array of `items`.
-pub fn array(items: Value, description: &str) -> Value {
+pub fn array(items: &Value, description: &str) -> Value {
     json!({"type": "array", "items": items, "description": description})
 }
 

@@ -109,7 +109,7 @@ pub async fn tasks(hotel: &Hotel, query: Query, budget: usize) -> Result<Tasks, 
         })
         .await?;
     let summaries: Vec<TaskSummary> = rows.iter().map(TaskSummary::from_row).collect();
-    let fitting = govern::budget::fit(&summaries, ENVELOPE, budget).max(1).min(summaries.len());
+    let fitting = govern::budget::fit(&summaries, ENVELOPE, budget);
     let truncated = fitting < summaries.len();
     rows.truncate(fitting);
     let next_cursor = truncated.then(|| rows.last()).flatten().zip(conversation.as_ref());
@@ -141,11 +141,10 @@ pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query, budge
         })
         .await?;
     let all: Vec<Message> = rows.iter().map(Message::from_row).collect();
-    let mut fitting = govern::budget::fit(&all, ENVELOPE, budget);
-    let mut page: Vec<Message> = all.into_iter().take(fitting.max(1)).collect();
-    if fitting == 0 && !page.is_empty() {
-        page[0].shrink(budget.saturating_sub(ENVELOPE));
-        fitting = 1;
+    let fitting = govern::budget::fit(&all, ENVELOPE, budget);
+    let mut page: Vec<Message> = all.into_iter().take(fitting).collect();
+    if let [only] = &mut page[..] {
+        only.shrink(budget.saturating_sub(ENVELOPE));
     }
     let read: Vec<i64> = rows.iter().take(fitting).map(|row| row.inbox_id).collect();
     note_access(hotel, request, read).await?;
@@ -315,13 +314,13 @@ impl Message {
         }
     }
 
-    /// Makes one message that is over the budget alone fit: first without its HTML, then with its text cut.
+    /// Makes a message that alone is over the budget fit: first without its HTML, then with its text cut.
     fn shrink(&mut self, budget: usize) {
-        if self.html_body_sanitized.take().is_some() {
+        let size = |message: &Self| govern::budget::json_len(message);
+        if size(self) > budget && self.html_body_sanitized.take().is_some() {
             self.html_degraded_reason = Some("OVER_BUDGET".to_owned());
             "TEXT_ONLY".clone_into(&mut self.html_render_mode);
         }
-        let size = |message: &Self| serde_json::to_string(message).map_or(usize::MAX, |json| json.len());
         while size(self) > budget && !self.text_body.is_empty() {
             // JSON may write a character as six bytes, so the text is halved until it fits.
             let mut keep = (self.text_body.len() / 2).min(budget);
