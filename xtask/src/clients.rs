@@ -1,8 +1,9 @@
 //! The official clients against our server: each lists the tools and calls every one of them, over HTTP and over
 //! stdio, in the eras that it speaks. (The Rust SDK is driven by the tests of the crates.)
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use crate::packages::Npm;
 use crate::process::{self, Running};
 use crate::scenario::{Scenario, Variables};
-use crate::server::Target;
+use crate::server::{Hotel, Target};
 use crate::{packages, paths, server, steps};
 
 const CLIENT_LIMIT: Duration = Duration::from_mins(2);
@@ -27,14 +28,103 @@ enum Client {
     Inspector { words: Vec<String> },
 }
 
-/// Runs the fixture's scenario with every client, in every era, over both transports.
+/// Runs the scenario of each server with every client, in every era, over both transports.
 pub fn run() -> Result<(), String> {
     let npm = packages::npm()?;
     let clients = clients(&npm, &packages::python()?);
+    let mut tally = Tally::default();
+
+    let scenario = Scenario::read(&paths::workspace().join("tests/clients/scenarios/fixture.json"))?;
     let fixture = server::fixture()?;
-    run_scenario("fixture", &[fixture.target.clone(), server::fixture_stdio()], &clients, |_| {
-        Err("the fixture has no commands".to_owned())
-    })
+    for target in [fixture.target.clone(), server::fixture_stdio()] {
+        tally.run("fixture", &clients, &target, |client, era, revision| {
+            let no_command = |_: &[String]| Err("the fixture has no commands".to_owned());
+            client.run(&scenario, &target, era, revision, Variables::new(), no_command)
+        });
+    }
+    drop(fixture);
+
+    let scenario = Scenario::read(&paths::workspace().join("tests/clients/scenarios/hotel.json"))?;
+    let hotel = Hotel::start()?;
+    for target in [hotel.target.clone(), hotel.stdio()] {
+        tally.run("hotel", &clients, &target, |client, era, revision| {
+            // Distinct in every run, for keys that must not meet those of another client's run.
+            let run = format!("{}-{era}-{}", client.name(), target.transport());
+            let mails = filled_mails(&hotel, &scenario, &run)?;
+            let variables =
+                Variables::from([("run".to_owned(), json!(run)), ("mails".to_owned(), json!(mails))]);
+            client.run(&scenario, &target, era, revision, variables, |words| hotel_command(&hotel, words))
+        });
+    }
+    tally.finish()
+}
+
+/// Runs a scenario's command `hotel …`; its stdout is the result, as JSON where it is JSON.
+fn hotel_command(hotel: &Hotel, words: &[String]) -> Result<Value, String> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ["hotel", rest @ ..] = words.as_slice() else {
+        return Err("a command begins with hotel".to_owned());
+    };
+    let output = hotel.command(rest)?;
+    Ok(serde_json::from_str(&output).unwrap_or(Value::String(output)))
+}
+
+/// Writes the scenario's mails for one run; returns their folder.
+fn filled_mails(hotel: &Hotel, scenario: &Scenario, run: &str) -> Result<PathBuf, String> {
+    let folder = hotel.folder(&format!("mails-{run}"))?;
+    let Some(name) = &scenario.mails else {
+        return Ok(folder);
+    };
+    let failed = |error: std::io::Error| format!("cannot fill in the mails of {name}: {error}");
+    for entry in fs::read_dir(paths::workspace().join("tests/clients/mails").join(name)).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let text = fs::read_to_string(entry.path()).map_err(failed)?;
+        fs::write(folder.join(entry.file_name()), text.replace("${run}", run)).map_err(failed)?;
+    }
+    Ok(folder)
+}
+
+/// How many client runs passed and failed.
+#[derive(Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+}
+
+impl Tally {
+    /// Runs every client in each of its eras and says how each run ended.
+    fn run(
+        &mut self,
+        server: &str,
+        clients: &[Client],
+        target: &Target,
+        work: impl Fn(&Client, &str, &str) -> Result<(), String>,
+    ) {
+        for client in clients {
+            for (era, revision) in ERAS.iter().filter(|(era, _)| client.eras().contains(era)) {
+                let start = Instant::now();
+                let outcome = work(client, era, revision);
+                let seconds = start.elapsed().as_secs_f64();
+                let label =
+                    format!("{seconds:5.1} s  {server} {} {era} {}", client.name(), target.transport());
+                match outcome {
+                    Ok(()) => {
+                        self.passed += 1;
+                        steps::say(&format!("ok     {label}"));
+                    }
+                    Err(message) => {
+                        self.failed += 1;
+                        steps::complain(&format!("FAILED {label}: {message}"));
+                    }
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> Result<(), String> {
+        steps::say(&format!("clients: {} passed, {} failed", self.passed, self.failed));
+        if self.failed == 0 { Ok(()) } else { Err(format!("{} client runs failed", self.failed)) }
+    }
 }
 
 fn clients(npm: &Npm, python: &Path) -> Vec<Client> {
@@ -58,39 +148,6 @@ fn clients(npm: &Npm, python: &Path) -> Vec<Client> {
     ]
 }
 
-fn run_scenario(
-    name: &str,
-    targets: &[Target],
-    clients: &[Client],
-    command: impl Fn(&[String]) -> Result<Value, String>,
-) -> Result<(), String> {
-    let file = paths::workspace().join(format!("tests/clients/scenarios/{name}.json"));
-    let scenario = Scenario::read(&file)?;
-    let (mut passed, mut failed) = (0, 0);
-    for target in targets {
-        for client in clients {
-            for (era, revision) in ERAS.iter().filter(|(era, _)| client.eras().contains(era)) {
-                let label = format!("{name} {} {era} {}", client.name(), target.transport());
-                let start = Instant::now();
-                let outcome = client.run(&scenario, target, era, revision, &label, &command);
-                let seconds = start.elapsed().as_secs_f64();
-                match outcome {
-                    Ok(()) => {
-                        passed += 1;
-                        steps::say(&format!("ok     {seconds:5.1} s  {label}"));
-                    }
-                    Err(message) => {
-                        failed += 1;
-                        steps::complain(&format!("FAILED {seconds:5.1} s  {label}: {message}"));
-                    }
-                }
-            }
-        }
-    }
-    steps::say(&format!("clients: {passed} passed, {failed} failed"));
-    if failed == 0 { Ok(()) } else { Err(format!("{failed} client runs failed")) }
-}
-
 impl Client {
     fn name(&self) -> &'static str {
         match self {
@@ -112,11 +169,9 @@ impl Client {
         target: &Target,
         era: &str,
         revision: &str,
-        label: &str,
-        command: &impl Fn(&[String]) -> Result<Value, String>,
+        variables: Variables,
+        command: impl Fn(&[String]) -> Result<Value, String>,
     ) -> Result<(), String> {
-        // Distinct in every run, for keys that must not meet those of another client's run.
-        let variables = Variables::from([("run".to_owned(), json!(label.replace(' ', "-")))]);
         match self {
             Self::Steered { words, .. } => {
                 let mut conversation = Conversation::open(words, target, era)?;
@@ -229,7 +284,7 @@ fn inspect(words: &[String], target: &Target, era: &str, method: &[&str]) -> Res
     }
     // The inspector keeps its state in the home folder.
     let home = paths::cache().join("inspector-home");
-    std::fs::create_dir_all(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
+    fs::create_dir_all(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
     let output = inspected(command.env("HOME", home))?;
     let mut value: Value =
         serde_json::from_str(&output).map_err(|error| format!("the inspector wrote {output}: {error}"))?;

@@ -35,7 +35,7 @@ fn generated() -> Result<Vec<(&'static str, String)>, String> {
     PAGES
         .iter()
         .map(|(page, arguments)| {
-            let mut command = process::bounded(Duration::from_mins(1), &program.to_string_lossy());
+            let mut command = process::bounded(Duration::from_mins(1), &program);
             process::output(command.args(arguments)).map(|text| (*page, text))
         })
         .collect()

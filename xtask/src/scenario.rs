@@ -12,6 +12,8 @@ pub type Variables = BTreeMap<String, Value>;
 
 /// A scenario, read and checked for its shape.
 pub struct Scenario {
+    /// The folder under `tests/clients/mails` whose mails the scenario ingests.
+    pub mails: Option<String>,
     steps: Vec<Step>,
 }
 
@@ -21,6 +23,7 @@ struct Step {
     capture: Map<String, Value>,
 }
 
+#[derive(Clone)]
 enum Act {
     Tool { name: String, arguments: Value },
     Command(Value),
@@ -32,9 +35,11 @@ impl Scenario {
         let text = fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let value: Value = serde_json::from_slice(&text)
             .map_err(|error| format!("{} is not JSON: {error}", path.display()))?;
-        let steps = value["steps"].as_array().ok_or_else(|| format!("{} has no steps", path.display()))?;
-        let steps = steps.iter().map(Step::from_json).collect::<Result<_, _>>();
-        steps.map(|steps| Self { steps }).map_err(|message| format!("{}: {message}", path.display()))
+        let listed = value["steps"].as_array().ok_or_else(|| format!("{} has no steps", path.display()))?;
+        let mails = value["mails"].as_str().map(str::to_owned);
+        steps(listed)
+            .map(|steps| Self { mails, steps })
+            .map_err(|message| format!("{}: {message}", path.display()))
     }
 
     /// The names of the tools that the scenario calls.
@@ -74,20 +79,29 @@ impl Scenario {
     }
 }
 
-impl Step {
-    fn from_json(step: &Value) -> Result<Self, String> {
-        let act = match (step["tool"].as_str(), step.get("command")) {
-            (Some(name), None) => Act::Tool {
+fn steps(listed: &[Value]) -> Result<Vec<Step>, String> {
+    let mut steps: Vec<Step> = Vec::new();
+    for step in listed {
+        let act = match (step["tool"].as_str(), step.get("command"), step["again"].as_u64()) {
+            (Some(name), None, None) => Act::Tool {
                 name: name.to_owned(),
                 arguments: step.get("arguments").cloned().unwrap_or_else(|| json!({})),
             },
-            (None, Some(words)) => Act::Command(words.clone()),
-            _ => return Err(format!("a step has either a tool or a command: {step}")),
+            (None, Some(words), None) => Act::Command(words.clone()),
+            (None, None, Some(number)) => usize::try_from(number)
+                .ok()
+                .and_then(|number| steps.get(number.checked_sub(1)?))
+                .map(|step| step.act.clone())
+                .ok_or_else(|| format!("there is no step {number} before this one to do again"))?,
+            _ => return Err(format!("a step has one of tool, command and again: {step}")),
         };
         let object = |key: &str| step[key].as_object().cloned().unwrap_or_default();
-        Ok(Self { act, expect: object("expect"), capture: object("capture") })
+        steps.push(Step { act, expect: object("expect"), capture: object("capture") });
     }
+    Ok(steps)
+}
 
+impl Step {
     fn judge(&self, result: &Value, variables: &mut Variables) -> Result<(), String> {
         // A step that does not speak of errors expects none.
         let success_expected =
@@ -167,11 +181,11 @@ fn filled_in_text(text: &str, variables: &Variables) -> Result<Value, String> {
 mod tests {
     use super::*;
 
-    fn run(steps: &Value, results: &[Value]) -> (Result<(), String>, Vec<Value>) {
-        let steps = steps.as_array().unwrap().iter().map(|step| Step::from_json(step).unwrap()).collect();
+    fn run(listed: &Value, results: &[Value]) -> (Result<(), String>, Vec<Value>) {
+        let steps = steps(listed.as_array().unwrap()).unwrap();
         let mut results = results.iter();
         let mut calls = Vec::new();
-        let outcome = Scenario { steps }.run(
+        let outcome = Scenario { mails: None, steps }.run(
             Variables::new(),
             |_, arguments| {
                 calls.push(arguments.clone());
@@ -225,6 +239,15 @@ mod tests {
     fn a_value_that_was_never_captured_is_an_error() {
         let (outcome, _) = run(&json!([{"tool": "first", "arguments": {"id": "${nothing}"}}]), &[]);
         assert!(outcome.unwrap_err().contains("nothing was captured as nothing"));
+    }
+
+    #[test]
+    fn a_step_can_be_done_again() {
+        let listed =
+            json!([{"tool": "first", "arguments": {"a": 1}}, {"again": 1, "expect": {"/replay": true}}]);
+        let (outcome, calls) = run(&listed, &[json!({}), json!({"replay": true})]);
+        assert_eq!(outcome, Ok(()));
+        assert_eq!(calls, [json!({"a": 1}), json!({"a": 1})]);
     }
 
     #[test]

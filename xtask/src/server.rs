@@ -1,5 +1,6 @@
 //! The servers that the client tests talk to: our own binary, started the way a user starts it.
 
+use std::fs;
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Command;
@@ -37,8 +38,8 @@ pub struct Server {
 }
 
 /// The debug build of the product's binary.
-pub fn binary() -> PathBuf {
-    paths::target().join("debug/countersign")
+pub fn binary() -> String {
+    paths::target().join("debug/countersign").to_string_lossy().into_owned()
 }
 
 /// Builds the binary that the other functions here start.
@@ -50,15 +51,78 @@ pub fn build() -> Result<(), String> {
 /// Starts `countersign fixture`, which has the tools of the conformance suite and asks for no token.
 pub fn fixture() -> Result<Server, String> {
     let port = process::free_port()?;
-    let mut command = process::bounded(process::SERVER_LIMIT, &binary().to_string_lossy());
+    let mut command = process::bounded(process::SERVER_LIMIT, &binary());
     command.args(["fixture", "--listen", &format!("127.0.0.1:{port}")]);
     listening(&mut command, port, None)
 }
 
 /// The fixture over stdio.
 pub fn fixture_stdio() -> Target {
-    let command = [&*binary().to_string_lossy(), "fixture", "--stdio"].map(str::to_owned).to_vec();
-    Target::Stdio { command }
+    Target::Stdio { command: vec![binary(), "fixture".to_owned(), "--stdio".to_owned()] }
+}
+
+/// A hotel server on a database of its own, with a hotel and a token; its folder goes when it is dropped.
+pub struct Hotel {
+    /// Where its MCP endpoint is.
+    pub target: Target,
+    server: Option<Server>,
+    folder: PathBuf,
+}
+
+impl Hotel {
+    /// Sets a hotel up with the commands that an operator uses, and starts `countersign hotel serve`.
+    pub fn start() -> Result<Self, String> {
+        let folder = std::env::temp_dir().join(format!("countersign-hotel-{}", std::process::id()));
+        fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        let mut hotel = Self { target: Target::Stdio { command: Vec::new() }, server: None, folder };
+        hotel.command(&["hotels", "add", "--name", "Seaview", "--active"])?;
+        let token =
+            hotel.command(&["tokens", "add", "--name", "clients", "--scope", "read", "--scope", "submit"])?;
+        let port = process::free_port()?;
+        let mut command =
+            hotel.cli(process::SERVER_LIMIT, &["serve", "--listen", &format!("127.0.0.1:{port}")]);
+        let server = listening(&mut command, port, Some(token.trim().to_owned()))?;
+        hotel.target = server.target.clone();
+        hotel.server = Some(server);
+        Ok(hotel)
+    }
+
+    /// The same hotel over stdio, beside the HTTP server and on the same database.
+    pub fn stdio(&self) -> Target {
+        let words = ["hotel", "serve", "--stdio", "--db"].map(str::to_owned);
+        let command = [binary()].into_iter().chain(words).chain([self.database()]).collect();
+        Target::Stdio { command }
+    }
+
+    /// Runs `countersign hotel …` on this hotel's database; returns its stdout.
+    pub fn command(&self, words: &[&str]) -> Result<String, String> {
+        process::output(&mut self.cli(READY_LIMIT, words))
+    }
+
+    /// A new folder, removed with the hotel.
+    pub fn folder(&self, name: &str) -> Result<PathBuf, String> {
+        let folder = self.folder.join(name);
+        fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+        Ok(folder)
+    }
+
+    fn cli(&self, limit: Duration, words: &[&str]) -> Command {
+        let mut command = process::bounded(limit, &binary());
+        command.arg("hotel").args(words).args(["--db", &self.database()]);
+        command
+    }
+
+    fn database(&self) -> String {
+        format!("sqlite:{}", self.folder.join("hotel.sqlite").display())
+    }
+}
+
+impl Drop for Hotel {
+    fn drop(&mut self) {
+        // The folder can go only after the server has.
+        self.server.take();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
 }
 
 fn listening(command: &mut Command, port: u16, token: Option<String>) -> Result<Server, String> {
