@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_path_to_error::{Path, Segment};
 use thiserror::Error;
 
-use crate::strict::ObjectsOnly;
+use crate::strict::{DocumentFault, ObjectsOnly, check};
 
 /// One thing wrong with the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -50,6 +50,22 @@ pub fn chars_within(path: &str, text: &str, range: RangeInclusive<usize>) -> Res
     }
     let expected = format!("{} to {} characters long", range.start(), range.end());
     Err(ArgumentFault::new(path, expected, format_args!("{count} characters")))
+}
+
+/// `bytes` as the text of one JSON object without duplicate keys and at most 64 levels deep: what a REST body
+/// must be before [`parse`] may believe it.
+pub fn document(bytes: &[u8]) -> Result<&str, ArgumentFault> {
+    let not = |came: &str| ArgumentFault::new("$", "one JSON object", came);
+    let text = std::str::from_utf8(bytes).map_err(|_| not("text that is not UTF-8"))?;
+    if !text.trim_start().starts_with('{') {
+        return Err(not("something else"));
+    }
+    check(text).map_err(|fault| match fault {
+        DocumentFault::NotJson(reason) => not(&format!("malformed JSON ({reason})")),
+        DocumentFault::DuplicateKey => not("an object with a duplicate key"),
+        DocumentFault::TooDeep => not("a document nested deeper than 64 levels"),
+    })?;
+    Ok(text)
 }
 
 /// `json` (an object) as `T`, strictly. The path is tracked only when something is wrong, so that a good call

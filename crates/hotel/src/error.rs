@@ -84,6 +84,27 @@ pub enum Error {
     /// A CONFIRM warning needs a person's reason.
     #[error("a reason is needed")]
     ReasonRequired(Value),
+    /// The bearer token is missing or wrong.
+    #[error("no valid credential")]
+    Unauthenticated,
+    /// The credentials cannot be checked now.
+    #[error("the credentials cannot be checked")]
+    CredentialsUnavailable,
+    /// The Host or Origin header is not allowed; the text says which.
+    #[error("{0}")]
+    OriginRefused(String),
+    /// The body is over the limit.
+    #[error("the body is over {limit} bytes")]
+    BodyTooLarge {
+        /// Bytes.
+        limit: usize,
+    },
+    /// The body did not arrive completely.
+    #[error("the body did not arrive completely")]
+    BodyIncomplete,
+    /// A handler panicked.
+    #[error("a handler panicked")]
+    Broken,
     /// The token lacks the scope.
     #[error("scope {0} is needed")]
     ScopeDenied(&'static str),
@@ -143,19 +164,24 @@ impl Error {
             Self::MoveNotAllowed { .. } => "MOVE_NOT_ALLOWED",
             Self::ConfirmBlocked(_) => "CONFIRM_BLOCKED",
             Self::ReasonRequired(_) => "REASON_REQUIRED",
+            Self::Unauthenticated => "AUTH_SIGNATURE_INVALID",
+            Self::OriginRefused(_) | Self::BodyIncomplete => "MCP_REQUEST_INVALID",
+            Self::BodyTooLarge { .. } => "MCP_REQUEST_BODY_TOO_LARGE",
             Self::ScopeDenied(_) => "SCOPE_DENIED",
             Self::ToolDisabled => "MCP_TOOL_DISABLED",
             Self::RateLimited { .. } => "RATE_LIMITED",
-            Self::AuditUnavailable | Self::Store(_) => "STORE_UNAVAILABLE",
-            Self::MailReader | Self::Stored(_) => "INTERNAL_ERROR",
+            Self::CredentialsUnavailable | Self::AuditUnavailable | Self::Store(_) => "STORE_UNAVAILABLE",
+            Self::Broken | Self::MailReader | Self::Stored(_) => "INTERNAL_ERROR",
         }
     }
 
     /// The HTTP status of the REST twins (design: Interfaces).
     pub fn status(&self) -> u16 {
         match self {
-            Self::InvalidArgument(_) | Self::SubmitPayloadInvalid(_) => 400,
-            Self::ScopeDenied(_) => 403,
+            Self::InvalidArgument(_) | Self::SubmitPayloadInvalid(_) | Self::BodyIncomplete => 400,
+            Self::Unauthenticated => 401,
+            Self::ScopeDenied(_) | Self::OriginRefused(_) => 403,
+            Self::BodyTooLarge { .. } => 413,
             Self::SourceMessageNotFound
             | Self::ObjectNotFound
             | Self::TaskNotFound(_)
@@ -172,8 +198,12 @@ impl Error {
             | Self::ConfirmBlocked(_)
             | Self::ReasonRequired(_) => 422,
             Self::RateLimited { .. } => 429,
-            Self::MailReader | Self::Stored(_) => 500,
-            Self::HotelNotResolved { .. } | Self::ToolDisabled | Self::AuditUnavailable | Self::Store(_) => 503,
+            Self::Broken | Self::MailReader | Self::Stored(_) => 500,
+            Self::HotelNotResolved { .. }
+            | Self::ToolDisabled
+            | Self::CredentialsUnavailable
+            | Self::AuditUnavailable
+            | Self::Store(_) => 503,
         }
     }
 
@@ -199,6 +229,11 @@ impl Error {
             Self::HotelNotResolved { active } => language.pick(
                 format!("有 {active} 家酒店处于 ACTIVE 状态。请运行 `countersign hotel hotels activate ID` 只保留一家。"),
                 format!("{active} hotels are ACTIVE. Run `countersign hotel hotels activate ID` to keep one."),
+            ),
+            Self::OriginRefused(text) => text.clone(),
+            Self::BodyTooLarge { limit } => language.pick(
+                format!("请求体超过 {limit} 字节。请减小后重试。"),
+                format!("The request body is over {limit} bytes. Send less."),
             ),
             Self::ScopeDenied(scope) => language.pick(
                 format!("凭证缺少 {scope} 权限。请使用具有该权限的令牌。"),
@@ -239,6 +274,15 @@ impl Error {
             Self::SourceMessageAmbiguous(_) => (
                 "该来源消息 ID 匹配多条 Inbox 记录。请改用 details.matches 中的 external_message_id，或传 source_provider / source_channel。",
                 "The source message id matches several inbox messages. Use an external_message_id of details.matches, or give source_provider / source_channel.",
+            ),
+            Self::Unauthenticated => (
+                "缺少访问凭证或凭证无效。请使用 `Authorization: Bearer <令牌>`。",
+                "The credential is missing or not valid. Send `Authorization: Bearer <token>`.",
+            ),
+            Self::BodyIncomplete => ("请求体不完整，请重新发送。", "The body did not arrive completely; send it again."),
+            Self::CredentialsUnavailable => (
+                "暂时无法校验凭证，请稍后重试。",
+                "The credential cannot be checked now; try again later.",
             ),
             Self::ObjectNotFound => ("找不到该对象。", "There is no such object."),
             Self::SubmitPayloadConflict(_) => (

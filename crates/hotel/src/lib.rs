@@ -8,9 +8,11 @@ pub mod catalog;
 pub mod domain;
 mod envelope;
 mod error;
+pub mod http;
 pub mod language;
 pub mod mail;
 pub mod mcp;
+pub mod metrics;
 pub mod store;
 #[cfg(feature = "testing")]
 pub mod testing;

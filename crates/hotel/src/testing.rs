@@ -60,6 +60,7 @@ impl Rig {
             on_changed_payload: ChangedPayload::Conflict,
             links: LinkPolicy::Host,
             audit_key: AuditKey::new([7; 32]),
+            metrics: Arc::default(),
             clock: Clock::manual(NOW),
             random: Random::seeded(1),
         };
@@ -81,6 +82,7 @@ impl Rig {
             caller: caller.to_owned(),
             channel: Channel::Rest,
             received_ms: self.hotel.clock.now_ms(),
+            budget: 64 << 10,
         }
     }
 }

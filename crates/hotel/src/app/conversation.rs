@@ -124,9 +124,10 @@ pub async fn tasks(hotel: &Hotel, query: Query, budget: usize) -> Result<Tasks, 
     })
 }
 
-/// One page of messages, at most `budget` bytes of JSON. Each body in it is noted as read before this returns.
-pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query, budget: usize) -> Result<Messages, Error> {
+/// One page of messages, at most the request's budget of JSON. Each body in it is noted as read before this returns.
+pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query) -> Result<Messages, Error> {
     query.check()?;
+    let budget = request.budget;
     let (conversation, count, rows) = hotel
         .db
         .read(|tx| {

@@ -8,6 +8,8 @@ pub mod submit;
 pub mod target;
 pub mod tasks;
 
+use std::sync::Arc;
+
 use govern::clock::Clock;
 use govern::random::Random;
 
@@ -15,6 +17,7 @@ use crate::audit::AuditKey;
 use crate::catalog::Catalog;
 use crate::language::Language;
 use crate::mail::LinkPolicy;
+use crate::metrics::Metrics;
 use crate::store::Db;
 
 /// Who does something, and under which request: what every write records about itself.
@@ -30,6 +33,8 @@ pub struct Request {
     pub channel: govern::audit::Channel,
     /// When it began, unix milliseconds.
     pub received_ms: i64,
+    /// How many bytes of JSON an answer may have.
+    pub budget: usize,
 }
 
 /// What happens when a message that has tasks is submitted again with other content.
@@ -58,6 +63,8 @@ pub struct Hotel {
     pub links: LinkPolicy,
     /// The key of the audit trail.
     pub audit_key: AuditKey,
+    /// Counters.
+    pub metrics: Arc<Metrics>,
     /// Time.
     pub clock: Clock,
     /// Randomness.
@@ -74,7 +81,7 @@ impl Hotel {
         digest: Option<String>,
     ) -> govern::audit::Record {
         let elapsed = self.clock.now_ms().saturating_sub(request.received_ms);
-        govern::audit::Record {
+        let record = govern::audit::Record {
             at_ms: request.received_ms,
             request_id: request.request_id.clone(),
             trace_id: request.trace_id.clone(),
@@ -87,6 +94,8 @@ impl Hotel {
             target: Some(target),
             digest,
             duration_us: u64::try_from(elapsed).unwrap_or(0).saturating_mul(1000),
-        }
+        };
+        self.metrics.observe(&record);
+        record
     }
 }

@@ -67,7 +67,7 @@ fn output(profile: SchemaProfile) -> Value {
 fn run<'a>(tools: &'a HotelTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
     async move {
         let result = match call.parse::<Query>() {
-            Ok(query) => conversation::messages(&tools.0, &request(&call), query, call.budget).await,
+            Ok(query) => conversation::messages(&tools.0, &request(&call), query).await,
             Err(fault) => Err(fault.into()),
         };
         let result = result.map(|messages| (messages, Vec::new()));

@@ -18,6 +18,8 @@ use crate::domain::warning::Warning;
 use crate::envelope::{Envelope, ErrorBody, log};
 use crate::error::{Error, Fault};
 
+pub use schemas::envelope as envelope_schema;
+
 /// The toolset of all hotel tools.
 const TOOLSET: &str = "th_hotel";
 
@@ -124,6 +126,7 @@ fn request(call: &Call<'_>) -> Request {
         caller: call.caller.name.clone(),
         channel: call.channel,
         received_ms: call.received_ms,
+        budget: call.budget,
     }
 }
 
