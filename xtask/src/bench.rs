@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::postgres::Postgres;
 use crate::steps::{Steps, say};
 use crate::{paths, process};
 
@@ -41,6 +42,13 @@ pub fn run(options: &[&str]) -> Result<(), String> {
         if let Some(peers) = &peers {
             command.arg("--peers").arg(peers);
         }
+        process::run(command.current_dir(paths::workspace()))
+    });
+    steps.run("submit", || {
+        let postgres = Postgres::start()?;
+        let mut command = process::bounded(LIMIT, "cargo");
+        command.args(["bench", "--profile", "dist", "--package", "hotel", "--bench", "submit"]);
+        command.env("COUNTERSIGN_TEST_POSTGRES", &postgres.url);
         process::run(command.current_dir(paths::workspace()))
     });
     steps.finish()
