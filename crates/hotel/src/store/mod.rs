@@ -4,6 +4,7 @@
 //! transaction and answers when it is durable. On SQLite one writer task commits whatever has
 //! queued up together (group commit), so that one flush of the disk serves many callers.
 
+mod advice;
 pub mod audit;
 pub mod batches;
 pub mod conversations;
