@@ -71,16 +71,15 @@ impl Look {
                 "display" => is_displayed = value != "none",
                 "visibility" => self.is_invisible = matches!(value, "hidden" | "collapse"),
                 "opacity" => is_opaque = !is_zero(value),
-                "font-size" => self.has_no_size = is_zero(value),
+                "font-size" => self.has_no_size = is_zero(value) || matches!(value, "1px" | "1pt"),
                 "font" => self.has_no_size = value.split([' ', '/']).any(is_zero),
                 "overflow" => is_clipped = value == "hidden",
                 "max-height" | "height" | "max-width" | "width" => has_no_extent |= is_zero(value),
                 "color" => self.colour = colour(value).or(self.background.filter(|_| value == "transparent")),
-                "background" | "background-color" | "background-image" => {
-                    if !matches!(value, "transparent" | "none" | "inherit" | "initial") {
-                        self.background =
-                            value.split(' ').find_map(colour).filter(|_| !value.contains("url("));
-                    }
+                "background" | "background-color" | "background-image"
+                    if !matches!(value, "transparent" | "none" | "inherit" | "initial") =>
+                {
+                    self.background = value.split(' ').find_map(colour).filter(|_| !value.contains("url("));
                 }
                 _ => {}
             }
@@ -99,7 +98,7 @@ fn is_zero(value: &str) -> bool {
 
 /// Colours that no eye tells apart.
 fn is_alike(one: Colour, other: Colour) -> bool {
-    one.iter().zip(other).all(|(one, other)| one.abs_diff(other) <= 8)
+    one.iter().zip(other).all(|(one, other)| one.abs_diff(other) <= 24)
 }
 
 fn colour(value: &str) -> Option<Colour> {
