@@ -1,5 +1,9 @@
 //! The four queries on each database.
-#![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "a test may panic, and json! makes values")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "a test may panic, and json! makes values"
+)]
 
 use hotel::Error;
 use hotel::app::case_context::{self, CaseContext};
@@ -12,7 +16,8 @@ use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
 
 fn raw(id: &str, references: &str, minute: u32, body: &str) -> Vec<u8> {
-    let references = if references.is_empty() { String::new() } else { format!("References: {references}\r\n") };
+    let references =
+        if references.is_empty() { String::new() } else { format!("References: {references}\r\n") };
     format!(
         "From: Lin <lin@sunny.example>\r\nTo: res@hotel.example\r\nMessage-ID: <{id}>\r\n{references}Subject: Trip\r\n\
          Date: Mon, 30 Nov 2026 15:{minute:02}:00 +0800\r\n\r\n{body}\r\n"
@@ -24,7 +29,13 @@ async fn mail(rig: &Rig, raw: Vec<u8>) {
     ingest::mail(&rig.hotel, rig.request("test"), "FILE", raw).await.unwrap();
 }
 
-async fn bus(rig: &Rig, provider: &str, channel: &str, id: &str, text: &str) -> Result<ingest::Ingested, Error> {
+async fn bus(
+    rig: &Rig,
+    provider: &str,
+    channel: &str,
+    id: &str,
+    text: &str,
+) -> Result<ingest::Ingested, Error> {
     let message: AgentBusMessage = serde_json::from_value(json!({
         "source": {"provider": provider, "channel": channel, "external_message_id": id,
             "external_conversation_id": "conv-1"},
@@ -91,7 +102,10 @@ async fn a_confirmed_booking_shows_in_the_case_context_with_its_fields() {
         assert_eq!(after.matched_order_records[0].arrival.as_deref(), Some("2027-01-10"));
         assert_eq!(after.matched_order_records[0].matched_by.as_deref(), Some(&["group_code"][..]));
         let object_id = format!("ORDER:{}", order_id.unwrap());
-        let detail = object_detail::query(&rig.hotel, serde_json::from_value(json!({"object_id": object_id})).unwrap());
+        let detail = object_detail::query(
+            &rig.hotel,
+            serde_json::from_value(json!({"object_id": object_id})).unwrap(),
+        );
         let detail = detail.await.unwrap();
         assert_eq!(detail.version, 2);
         assert!(detail.source_message_id.is_some());
@@ -168,7 +182,8 @@ async fn another_hotels_order_is_not_found() {
         mail(&rig, raw("m1@x", "", 1, "book")).await;
         let (_, order) = book(&rig, "m1@x", "BOOKING_NEW_FIT", keys(None, Some("C1"))).await;
         let detail = async |object_id: String| {
-            object_detail::query(&rig.hotel, serde_json::from_value(json!({"object_id": object_id})).unwrap()).await
+            object_detail::query(&rig.hotel, serde_json::from_value(json!({"object_id": object_id})).unwrap())
+                .await
         };
         let object_id = format!("ORDER:{}", order.unwrap());
         assert!(detail(object_id.clone()).await.is_ok());
@@ -190,7 +205,8 @@ async fn a_thread_is_one_conversation_whatever_the_order_of_arrival() {
         mail(&rig, raw("m2@x", "<m0@x>", 2, "two")).await;
         mail(&rig, raw("m1@x", "<m0@x>", 1, "one")).await;
         let page = messages(&rig, json!({"source_message_id": "m4@x"}), 65_536).await.unwrap();
-        let ids: Vec<&str> = page.messages.iter().map(|message| message.external_source_message_id.as_str()).collect();
+        let ids: Vec<&str> =
+            page.messages.iter().map(|message| message.external_source_message_id.as_str()).collect();
         assert_eq!(ids, ["m1@x", "m2@x", "m4@x"]);
         assert_eq!(page.message_count, 3);
         for alias in ["m0@x", "m1@x"] {
@@ -268,7 +284,10 @@ async fn agentbus_is_idempotent_and_refuses_other_content_under_the_same_id() {
         let again = bus(&rig, "AGENTBUS", "OUTLOOK", "b1", "hello").await.unwrap();
         assert!(first.created && !again.created);
         assert_eq!(first.inbox_id, again.inbox_id);
-        assert_eq!(bus(&rig, "AGENTBUS", "OUTLOOK", "b1", "other").await.unwrap_err().code(), "INGEST_CONFLICT");
+        assert_eq!(
+            bus(&rig, "AGENTBUS", "OUTLOOK", "b1", "other").await.unwrap_err().code(),
+            "INGEST_CONFLICT"
+        );
     })
     .await;
 }

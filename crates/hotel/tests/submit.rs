@@ -1,6 +1,10 @@
 //! Submitting: what the agent gets, at most once, on each database.
 
-#![allow(clippy::unwrap_used, clippy::needless_pass_by_value, reason = "a test may panic, and json! makes values")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "a test may panic, and json! makes values"
+)]
 
 use hotel::Error;
 use hotel::app::submit::{Submitted, adapter, submit};
@@ -146,8 +150,11 @@ async fn an_event_list_may_be_empty_one_or_thousands() {
         rig.activate().await;
         for count in [0, 1, 500, 5_000] {
             let id = format!("m{count}@sunny.example");
-            ingest_mail(&rig, String::from_utf8_lossy(MAIL).replace("m1@sunny.example", &id).as_bytes()).await;
-            let events: Vec<Value> = (0..count).map(|number| booking(&format!("E{number}"), &format!("G{count}-{number}"))).collect();
+            ingest_mail(&rig, String::from_utf8_lossy(MAIL).replace("m1@sunny.example", &id).as_bytes())
+                .await;
+            let events: Vec<Value> = (0..count)
+                .map(|number| booking(&format!("E{number}"), &format!("G{count}-{number}")))
+                .collect();
             let mut payload = v3(events.into());
             payload["source_message"]["source_message_id"] = id.into();
             let answer = send(&rig, payload).await.unwrap().answer;
@@ -163,7 +170,8 @@ async fn a_target_that_is_missing_or_ambiguous_becomes_a_manual_review_with_the_
     on_each_database(|rig| async move {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
-        let answer = send(&rig, v3(json!([event("E1", "PAYMENT_PROOF", keys("NOWHERE"))]))).await.unwrap().answer;
+        let answer =
+            send(&rig, v3(json!([event("E1", "PAYMENT_PROOF", keys("NOWHERE"))]))).await.unwrap().answer;
         assert_eq!(answer.items[0].task_status.as_deref(), Some("PENDING_MANUAL_REVIEW"));
         assert_eq!(answer.items[0].order_id, None);
         let task_id = answer.items[0].task_id.as_ref().unwrap().parse().unwrap();
@@ -197,7 +205,8 @@ async fn the_service_names_what_is_wrong_with_the_hotel_or_the_message() {
         let mut without = v3(json!([]));
         without.as_object_mut().unwrap().remove("source_message");
         assert_eq!(code(without).await, "MISSING_SOURCE_MESSAGE_ID");
-        let other_hotel = json!({"hotel_id": "1", "source_message_id": "m1@sunny.example", "ai_task_results": []});
+        let other_hotel =
+            json!({"hotel_id": "1", "source_message_id": "m1@sunny.example", "ai_task_results": []});
         assert_eq!(code(other_hotel).await, "HOTEL_MISMATCH");
         ingest_mail(&rig, MAIL).await;
         let namesake = [MAIL, b"Another body.\r\n".as_slice()].concat();
@@ -216,10 +225,15 @@ async fn s10_is_for_information_and_s99_for_review() {
         rig.activate().await;
         for (route, review, status) in [
             ("S10", Value::Null, "INFORMATIONAL"),
-            ("S99", json!({"reason_code": "UNCLEAR", "question": "?", "candidates": []}), "PENDING_MANUAL_REVIEW"),
+            (
+                "S99",
+                json!({"reason_code": "UNCLEAR", "question": "?", "candidates": []}),
+                "PENDING_MANUAL_REVIEW",
+            ),
         ] {
             let id = format!("{route}@sunny.example");
-            ingest_mail(&rig, String::from_utf8_lossy(MAIL).replace("m1@sunny.example", &id).as_bytes()).await;
+            ingest_mail(&rig, String::from_utf8_lossy(MAIL).replace("m1@sunny.example", &id).as_bytes())
+                .await;
             let mut payload = v3(json!([]));
             for field in ["message_events", "case_candidates", "unhandled_current_intents"] {
                 payload.as_object_mut().unwrap().remove(field);
@@ -269,7 +283,9 @@ async fn many_agents_at_once_give_one_batch_and_replays_of_it() {
         let agents: Vec<_> = (0..16)
             .map(|_| {
                 let rig = std::sync::Arc::clone(&rig);
-                tokio::spawn(async move { send(&rig, v3(json!([booking("E1", "GR1")]))).await.unwrap().answer })
+                tokio::spawn(
+                    async move { send(&rig, v3(json!([booking("E1", "GR1")]))).await.unwrap().answer },
+                )
             })
             .collect();
         let mut batches = std::collections::HashSet::new();
@@ -291,9 +307,16 @@ async fn rejecting_the_only_create_task_cancels_its_draft_so_that_it_can_be_crea
         ingest_mail(&rig, MAIL).await;
         let first = send(&rig, v3(json!([booking("E1", "GR1")]))).await.unwrap().answer;
         let task_id = first.items[0].task_id.as_ref().unwrap().parse().unwrap();
-        let decision = |to| tasks::Decision { task_id, to, actor: "mei".into(), version: None, reason: Some("duplicate".into()) };
+        let decision = |to| tasks::Decision {
+            task_id,
+            to,
+            actor: "mei".into(),
+            version: None,
+            reason: Some("duplicate".into()),
+        };
         tasks::decide(&rig.hotel, rig.request("mei"), decision(TaskStatus::Rejected)).await.unwrap();
-        let late = tasks::decide(&rig.hotel, rig.request("mei"), decision(TaskStatus::Confirmed)).await.unwrap_err();
+        let late =
+            tasks::decide(&rig.hotel, rig.request("mei"), decision(TaskStatus::Confirmed)).await.unwrap_err();
         assert_eq!(late.code(), "MOVE_NOT_ALLOWED");
         let second_mail = String::from_utf8_lossy(MAIL).replace("m1@", "m2@");
         ingest_mail(&rig, second_mail.as_bytes()).await;

@@ -32,7 +32,11 @@ impl Orders {
         }
         for task in open_tasks {
             if let Some(order_id) = task.order_id {
-                all.note_open_task(order_id, &task.system_task_type, task.system_task_type.starts_with("CANCEL_"));
+                all.note_open_task(
+                    order_id,
+                    &task.system_task_type,
+                    task.system_task_type.starts_with("CANCEL_"),
+                );
             }
         }
         all
@@ -76,8 +80,10 @@ impl Orders {
         }
         places.sort_unstable();
         places.dedup();
-        let matches =
-            places.into_iter().map(|place| &self.all[place]).map(|order| (order, keys.matched_by(&order.keys)));
+        let matches = places
+            .into_iter()
+            .map(|place| &self.all[place])
+            .map(|order| (order, keys.matched_by(&order.keys)));
         Target { matches: matches.collect(), keys_that_match }
     }
 }
