@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod demo;
+pub(crate) mod docs;
 pub(crate) mod fixture;
 pub(crate) mod hotel;
 mod hotels;
