@@ -216,6 +216,21 @@ mod tests {
     }
 
     #[test]
+    fn parts_can_be_kept_as_raw_json_or_as_a_value() {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Kept<'a> {
+            #[serde(borrow)]
+            raw: &'a serde_json::value::RawValue,
+            value: serde_json::Value,
+        }
+        let kept: Kept =
+            parse(r#"{"raw":[1, {"a":null}],"value":{"b":[18446744073709551615,-1,0.5]}}"#).unwrap();
+        assert_eq!(kept.raw.get(), r#"[1, {"a":null}]"#);
+        assert_eq!(kept.value.to_string(), r#"{"b":[18446744073709551615,-1,0.5]}"#);
+    }
+
+    #[test]
     fn a_missing_field_is_named_with_its_path() {
         assert_eq!(fault("{}"), ("$.query".into(), "`$.query` is required, but is missing.".into()));
         assert_eq!(fault(r#"{"query":"a","events":[{}]}"#).0, "$.events[0].kind");

@@ -265,3 +265,99 @@ impl Flusher {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+
+    /// Keeps records, after it has failed as often as told.
+    #[derive(Default)]
+    struct Memory {
+        failures: AtomicUsize,
+        kept: Mutex<Vec<Record>>,
+        batches: AtomicUsize,
+    }
+
+    impl Sink for Memory {
+        fn append<'a>(&'a self, batch: &'a [Record]) -> BoxFuture<'a, Result<(), SinkError>> {
+            let fails = |left: usize| left.checked_sub(1);
+            let result = if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, fails).is_ok() {
+                Err(SinkError("told to fail".into()))
+            } else {
+                self.batches.fetch_add(1, Ordering::SeqCst);
+                self.kept.lock().unwrap().extend_from_slice(batch);
+                Ok(())
+            };
+            Box::pin(std::future::ready(result))
+        }
+    }
+
+    fn record(number: usize) -> Record {
+        Record {
+            at_ms: 0,
+            request_id: format!("req-{number}"),
+            trace_id: None,
+            caller: "agent".into(),
+            channel: Channel::McpHttp,
+            operation: "find".into(),
+            effect: Some(Effect::Read),
+            outcome: Ending::Ok,
+            code: None,
+            target: None,
+            digest: None,
+            duration_us: 5,
+        }
+    }
+
+    async fn record_all(recorder: &Recorder, count: usize) {
+        for number in 0..count {
+            recorder.record(record(number)).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_shutdown_keeps_what_is_queued_in_order() {
+        let sink = Arc::new(Memory::default());
+        let (recorder, handle) = Recorder::start(sink.clone());
+        record_all(&recorder, 1500).await;
+        handle.shutdown().await;
+        let kept = sink.kept.lock().unwrap();
+        assert_eq!(kept.len(), 1500);
+        assert!(kept.iter().enumerate().all(|(number, kept)| *kept == record(number)));
+        assert!(sink.batches.load(Ordering::SeqCst) <= 1500 / BATCH + 2, "records are kept in batches");
+    }
+
+    #[tokio::test]
+    async fn a_failed_batch_is_offered_again() {
+        let sink = Arc::new(Memory { failures: AtomicUsize::new(2), ..Memory::default() });
+        let (recorder, handle) = Recorder::start(sink.clone());
+        record_all(&recorder, BATCH).await;
+        handle.shutdown().await;
+        assert_eq!(sink.kept.lock().unwrap().len(), BATCH);
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_refuses_after_patience_instead_of_losing_records() {
+        let sink = Arc::new(Memory { failures: AtomicUsize::new(usize::MAX), ..Memory::default() });
+        let (recorder, _handle) = Recorder::start(sink);
+        let mut slots = Vec::new();
+        while slots.len() < QUEUE {
+            slots.push(recorder.reserve().await.unwrap());
+        }
+        assert_eq!(recorder.record(record(0)).await, Err(AuditUnavailable));
+        slots.pop();
+        assert_eq!(recorder.record(record(0)).await, Ok(()), "a place given back is a place again");
+    }
+
+    #[tokio::test]
+    async fn after_a_shutdown_nothing_is_taken() {
+        let (recorder, handle) = Recorder::start(Arc::new(Memory::default()));
+        handle.shutdown().await;
+        assert_eq!(recorder.record(record(0)).await, Err(AuditUnavailable));
+    }
+}

@@ -178,3 +178,84 @@ fn bearer_token(authorization: &str) -> Option<&str> {
     let token = token.trim();
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+        time::Duration,
+    };
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Store {
+        holder: Mutex<Option<[u8; 32]>>,
+        broken: AtomicBool,
+        asked: AtomicUsize,
+    }
+
+    impl Credentials for Store {
+        fn find(&self, digest: [u8; 32]) -> BoxFuture<'_, Result<Option<Caller>, CredentialsUnavailable>> {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            let found = if self.broken.load(Ordering::SeqCst) {
+                Err(CredentialsUnavailable("broken".into()))
+            } else {
+                let holds = *self.holder.lock().unwrap() == Some(digest);
+                Ok(holds.then(|| Caller { name: "agent".into(), scopes: vec![Scope::new("read")] }))
+            };
+            Box::pin(std::future::ready(found))
+        }
+    }
+
+    fn rig() -> (Arc<Store>, Clock, Bearer, String) {
+        let (store, clock) = (Arc::new(Store::default()), Clock::manual(0));
+        let secret = Secret::generate(&Random::seeded(1));
+        *store.holder.lock().unwrap() = Some(secret.digest());
+        let bearer = Bearer::new(store.clone(), clock.clone());
+        (store, clock, bearer, format!("Bearer {}", secret.expose()))
+    }
+
+    #[test]
+    fn a_secret_has_256_random_bits_and_hides_from_debug() {
+        let secret = Secret::generate(&Random::System);
+        assert_eq!(secret.expose().len(), "cs_".len() + 43);
+        assert_ne!(secret.expose(), Secret::generate(&Random::System).expose());
+        assert!(!format!("{secret:?}").contains(&secret.expose()[3..]));
+    }
+
+    #[tokio::test]
+    async fn a_good_token_gives_its_caller_with_the_scheme_in_any_case() {
+        let (_, _, bearer, header) = rig();
+        assert_eq!(bearer.verify(Some(&header)).await.unwrap().name, "agent");
+        assert!(bearer.verify(Some(&header.replace("Bearer", "bearer"))).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_missing_or_wrong_token_is_refused() {
+        let (_, _, bearer, header) = rig();
+        for missing in [None, Some(""), Some("Bearer"), Some("Bearer  "), Some("Basic abc")] {
+            assert_eq!(bearer.verify(missing).await, Err(BearerError::Missing), "{missing:?}");
+        }
+        assert_eq!(bearer.verify(Some(&header[..header.len() - 1])).await, Err(BearerError::Wrong));
+    }
+
+    #[tokio::test]
+    async fn a_revocation_takes_effect_within_a_second() {
+        let (store, clock, bearer, header) = rig();
+        assert!(bearer.verify(Some(&header)).await.is_ok());
+        *store.holder.lock().unwrap() = None;
+        clock.advance(Duration::from_millis(999));
+        assert!(bearer.verify(Some(&header)).await.is_ok());
+        assert_eq!(store.asked.load(Ordering::SeqCst), 1, "the store is asked once a second");
+        clock.advance(Duration::from_millis(1));
+        assert_eq!(bearer.verify(Some(&header)).await, Err(BearerError::Wrong));
+    }
+
+    #[tokio::test]
+    async fn a_store_that_cannot_be_asked_lets_nobody_in() {
+        let (store, _, bearer, header) = rig();
+        store.broken.store(true, Ordering::SeqCst);
+        assert_eq!(bearer.verify(Some(&header)).await, Err(BearerError::Unavailable));
+    }
+}

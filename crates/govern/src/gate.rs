@@ -175,3 +175,110 @@ impl Rate {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        credentials::Scope,
+        tool::{Hints, Outcome},
+    };
+
+    const fn tool(
+        name: &'static str,
+        toolset: &'static str,
+        scope: &'static str,
+        effect: Effect,
+    ) -> Tool<()> {
+        Tool {
+            name,
+            title: name,
+            description: name,
+            toolset,
+            scope,
+            effect,
+            hints: Hints { destructive: false, idempotent: true, open_world: false },
+            input: |_| json!({}),
+            output: |_| json!({}),
+            run: |(), _| std::future::ready(Outcome::ok(&(), "")).boxed(),
+        }
+    }
+
+    static TOOLS: [Tool<()>; 3] = [
+        tool("find", "queries", "read", Effect::Read),
+        tool("show", "queries", "read", Effect::Read),
+        tool("submit", "writes", "submit", Effect::Write),
+    ];
+
+    fn gate(policy: &Policy) -> Gate {
+        Gate::new(policy, &TOOLS).unwrap()
+    }
+
+    fn listed(gate: &Gate, caller: &Caller) -> Vec<&'static str> {
+        TOOLS.iter().filter(|tool| gate.listed(tool, caller)).map(|tool| tool.name).collect()
+    }
+
+    fn reader() -> Caller {
+        Caller { name: "reader".into(), scopes: vec![Scope::new("read")] }
+    }
+
+    #[test]
+    fn a_caller_sees_and_calls_what_its_scopes_cover() {
+        let gate = gate(&Policy::default());
+        assert_eq!(listed(&gate, &Caller::local()), ["find", "show", "submit"]);
+        assert_eq!(listed(&gate, &reader()), ["find", "show"]);
+        assert_eq!(gate.admit(&TOOLS[2], &reader(), 0), Err(Refusal::ScopeDenied { needs: "submit" }));
+    }
+
+    #[test]
+    fn what_is_switched_off_is_hidden_and_refused() {
+        let policy = Policy {
+            toolsets: Some(vec!["queries".into()]),
+            disabled_tools: vec!["show".into()],
+            ..Policy::default()
+        };
+        let gate = gate(&policy);
+        assert_eq!(listed(&gate, &Caller::local()), ["find"]);
+        assert_eq!(gate.admit(&TOOLS[1], &Caller::local(), 0), Err(Refusal::Disabled));
+        assert_eq!(gate.admit(&TOOLS[2], &Caller::local(), 0), Err(Refusal::Disabled));
+    }
+
+    #[test]
+    fn read_only_is_an_upper_bound_for_tools_and_their_twins() {
+        let policy = Policy {
+            read_only: true,
+            toolsets: Some(vec!["queries".into(), "writes".into()]),
+            ..Policy::default()
+        };
+        let gate = gate(&policy);
+        assert_eq!(listed(&gate, &Caller::local()), ["find", "show"]);
+        assert_eq!(gate.admit(&TOOLS[2], &Caller::local(), 0), Err(Refusal::ReadOnly));
+        let twin = gate.admit_name("ingest", Effect::Write, "ingest", &Caller::local(), 0);
+        assert_eq!(twin, Err(Refusal::ReadOnly));
+    }
+
+    #[test]
+    fn a_caller_gets_its_calls_a_minute_and_then_waits() {
+        let gate = gate(&Policy { per_minute: Some(2), ..Policy::default() });
+        let call = |caller: &Caller, now_ms| gate.admit(&TOOLS[0], caller, now_ms);
+        assert_eq!(call(&reader(), 0), Ok(()));
+        assert_eq!(call(&reader(), 0), Ok(()));
+        assert_eq!(call(&reader(), 1_000), Err(Refusal::RateLimited { retry_after_ms: 29_000 }));
+        assert_eq!(call(&Caller::local(), 1_000), Ok(()), "another caller has calls of its own");
+        assert_eq!(call(&reader(), 30_000), Ok(()));
+    }
+
+    #[test]
+    fn a_policy_that_names_what_does_not_exist_is_refused() {
+        let misspelt = Policy { disabled_tools: vec!["submitt".into()], ..Policy::default() };
+        let error = Gate::new(&misspelt, &TOOLS).unwrap_err().to_string();
+        assert!(error.contains("`submitt`") && error.contains("find, show, submit"), "{error}");
+        let misspelt = Policy { toolsets: Some(vec!["query".into()]), ..Policy::default() };
+        assert!(Gate::new(&misspelt, &TOOLS).unwrap_err().to_string().contains("queries, writes"));
+        let none = Policy { per_minute: Some(0), ..Policy::default() };
+        assert_eq!(Gate::new(&none, &TOOLS).unwrap_err(), PolicyError::NoCalls);
+    }
+}

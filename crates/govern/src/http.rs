@@ -18,7 +18,7 @@ use tokio::{
 };
 
 /// How long a client may take to send a body.
-const BODY_TIME: Duration = Duration::from_secs(60);
+const BODY_TIME: Duration = Duration::from_mins(1);
 
 /// How much of a body over the limit is read and thrown away, so that the client, which sends before it listens,
 /// gets to read the refusal; as a multiple of the limit.
@@ -177,6 +177,39 @@ pub async fn serve(
         ended = async move { graceful.await } => ended,
         () = overdue => Ok(()),
     }
+}
+
+/// Ready when the process is told to end: by Ctrl-C, or on Unix by SIGTERM.
+pub async fn shutdown_signal() {
+    let interrupt = async {
+        if let Err(error) = tokio::signal::ctrl_c().await {
+            tracing::warn!(%error, "Ctrl-C cannot be heard");
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = interrupt => {}
+        () = terminated() => {}
+    }
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut signals) => {
+            signals.recv().await;
+        }
+        Err(error) => {
+            tracing::warn!(%error, "SIGTERM cannot be heard");
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+#[cfg(not(unix))]
+async fn terminated() {
+    std::future::pending().await
 }
 
 /// The one value of a header; an error when there are several or it is not text.

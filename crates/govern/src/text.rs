@@ -67,7 +67,8 @@ fn is_needed(character: char, before: Option<char>, after: Option<char>, right_t
         '\u{FE00}'..='\u{FE0F}' | '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{E0100}'..='\u{E01EF}' => {
             before.is_some_and(|before| !is_suspect(before) && !before.is_whitespace())
         }
-        '\u{200D}' => between(is_emoji) || between(is_joining),
+        // A selector may stand before a joiner, but one after it has no character of its own and will go.
+        '\u{200D}' => (between(is_emoji) && after != Some('\u{FE0F}')) || between(is_joining),
         '\u{200C}' => between(is_joining),
         '\u{200E}' | '\u{200F}' | '\u{061C}' => right_to_left,
         _ => false,

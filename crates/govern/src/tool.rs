@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    audit::Channel,
     arguments::{self, ArgumentFault},
+    audit::Channel,
     credentials::Caller,
 };
 
@@ -99,7 +99,8 @@ pub struct Call<'a> {
 
 impl<'a> Call<'a> {
     /// The arguments as `T`, strictly: objects are objects, numbers are numbers. `T` must refuse unknown fields
-    /// (`#[serde(deny_unknown_fields)]`).
+    /// (`#[serde(deny_unknown_fields)]`) and hold no `flatten`, `untagged` or internally tagged part, for serde reads
+    /// those from a buffer of its own, which takes arrays for objects again.
     pub fn parse<T: Deserialize<'a>>(&self) -> Result<T, ArgumentFault> {
         arguments::parse(self.arguments.get())
     }

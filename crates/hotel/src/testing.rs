@@ -2,7 +2,6 @@
 //!
 //! `cargo xtask test` starts a private PostgreSQL and names it in `COUNTERSIGN_TEST_POSTGRES`.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -35,11 +34,7 @@ pub struct Rig {
 }
 
 /// Runs a test on each database.
-pub async fn on_each_database<F, Fut>(test: F)
-where
-    F: Fn(Rig) -> Fut,
-    Fut: Future<Output = ()>,
-{
+pub async fn on_each_database(test: impl AsyncFn(Rig)) {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let url = format!("sqlite:{}", folder.path().join("hotel.db").display());
     test(Rig::open(url, "sqlite", Some(folder)).await).await;

@@ -32,15 +32,7 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    pub(crate) fn run(self) -> Result<(), CommandError> {
-        let runtime = tokio::runtime::Runtime::new().map_err(CommandError::Runtime)?;
-        let ended = runtime.block_on(self.serve());
-        // After a signal, a thread may still be blocked in a read of stdin.
-        runtime.shutdown_background();
-        ended
-    }
-
-    async fn serve(self) -> Result<(), CommandError> {
+    pub(crate) async fn run(self) -> Result<(), CommandError> {
         let (recorder, flusher) = Recorder::start(Arc::new(Forgetful));
         let gate =
             Gate::new(&Policy::default(), FixtureService::tools()).expect("the default policy names no tool");
@@ -52,14 +44,13 @@ impl Fixture {
             Clock::System,
             Random::System,
         ));
-        let ended = match self.listen {
-            Some(address) => serve_http(server, address).await,
-            None => {
-                let caller = Arc::new(Caller::local());
-                stdio::serve_until(server, caller, io::stdin(), io::stdout(), shutdown_signal())
-                    .await
-                    .map_err(CommandError::Serve)
-            }
+        let ended = if let Some(address) = self.listen {
+            serve_http(server, address).await
+        } else {
+            let caller = Arc::new(Caller::local());
+            stdio::serve_until(server, caller, io::stdin(), io::stdout(), shutdown_signal())
+                .await
+                .map_err(CommandError::Serve)
         };
         flusher.shutdown().await;
         ended

@@ -94,8 +94,15 @@ impl<S: Service> Server<S> {
         let (channel, request_id, trace_id) = (call.channel, call.request_id.clone(), call.trace_id.clone());
         let (budget, received_ms) = (call.budget, call.received_ms);
         let task = tokio::spawn(async move {
-            let call =
-                Call { arguments: &arguments, caller: &caller, channel, request_id, trace_id, budget, received_ms };
+            let call = Call {
+                arguments: &arguments,
+                caller: &caller,
+                channel,
+                request_id,
+                trace_id,
+                budget,
+                received_ms,
+            };
             run(&*service, tool, call, pending).await
         });
         // The task catches panics itself; it ends early only when the runtime does.

@@ -40,11 +40,11 @@ struct Endpoint<S: Service> {
 }
 
 /// A refusal with the header that belongs to it.
-struct Refused(Fault, Option<(HeaderName, &'static str)>);
+struct Refused(Box<Fault>, Option<(HeaderName, &'static str)>);
 
 impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
-        Self(fault, None)
+        Self(Box::new(fault), None)
     }
 }
 
@@ -85,15 +85,19 @@ impl<S: Service> Endpoint<S> {
 
     async fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Caller>, Refused> {
         let Some(bearer) = &self.bearer else { return Ok(Arc::clone(&self.local)) };
-        bearer.verify(header_text(headers, &header::AUTHORIZATION)).await.map_err(|error| match error {
-            BearerError::Unavailable => Fault::unavailable(error.to_string()).into(),
-            BearerError::Missing => {
-                Refused(Fault::unauthenticated(error.to_string()), Some((header::WWW_AUTHENTICATE, "Bearer")))
+        bearer.verify(header_text(headers, &header::AUTHORIZATION)).await.map_err(|error| {
+            tracing::info!(%error, "a request was not authenticated");
+            match error {
+                BearerError::Unavailable => Fault::unavailable(error.to_string()).into(),
+                BearerError::Missing => Refused(
+                    Box::new(Fault::unauthenticated(error.to_string())),
+                    Some((header::WWW_AUTHENTICATE, "Bearer")),
+                ),
+                BearerError::Wrong => Refused(
+                    Box::new(Fault::unauthenticated(error.to_string())),
+                    Some((header::WWW_AUTHENTICATE, r#"Bearer error="invalid_token""#)),
+                ),
             }
-            BearerError::Wrong => Refused(
-                Fault::unauthenticated(error.to_string()),
-                Some((header::WWW_AUTHENTICATE, r#"Bearer error="invalid_token""#)),
-            ),
         })
     }
 }
@@ -105,7 +109,7 @@ fn check_form(head: &Parts) -> Result<(), Refused> {
             405,
             "MCP messages are sent by POST; this server keeps no streams and no sessions.",
         );
-        return Err(Refused(fault, Some((header::ALLOW, "POST"))));
+        return Err(Refused(Box::new(fault), Some((header::ALLOW, "POST"))));
     }
     let media = |value: &str| value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if header_text(&head.headers, &header::CONTENT_TYPE).map(media).as_deref() != Some("application/json") {

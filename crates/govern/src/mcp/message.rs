@@ -81,12 +81,14 @@ impl<'a> Message<'a> {
             DocumentFault::NotJson(reason) => {
                 refuse(Fault::parse(format!("the request is not JSON: {reason}")), None)
             }
-            DocumentFault::DuplicateKey => {
-                refuse(Fault::request("the request has an object with the same key twice"), readable_id(text))
-            }
-            DocumentFault::TooDeep => {
-                refuse(Fault::request("the request is nested deeper than 64 levels"), readable_id(text))
-            }
+            DocumentFault::DuplicateKey => refuse(
+                Fault::request("the request has an object with the same key twice"),
+                readable_id(raw).as_deref(),
+            ),
+            DocumentFault::TooDeep => refuse(
+                Fault::request("the request is nested deeper than 64 levels"),
+                readable_id(raw).as_deref(),
+            ),
         })?;
         if !is_object(text) {
             let message = "a request must be one JSON-RPC object; batches are not supported";
@@ -182,8 +184,8 @@ fn cancelled_id(method: &str, params: Option<&RawValue>) -> Option<String> {
     Some(cancelled.request_id.get().to_owned())
 }
 
-/// The id of a document that is refused for its other parts, when it has exactly one that is good.
-fn readable_id(text: &str) -> Option<&str> {
+/// The id in a request that is not read further, when it has exactly one that is good.
+pub(super) fn readable_id(raw: &[u8]) -> Option<String> {
     struct Ids;
     impl<'de> Visitor<'de> for Ids {
         type Value = Vec<&'de RawValue>;
@@ -202,9 +204,55 @@ fn readable_id(text: &str) -> Option<&str> {
             Ok(ids)
         }
     }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let mut deserializer = serde_json::Deserializer::from_slice(raw);
     match deserializer.deserialize_map(Ids).ok()?.as_slice() {
-        [id] if is_id(id.get()) => Some(id.get()),
+        [id] if is_id(id.get()) => Some(id.get().to_owned()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn a_method_with_escapes_is_the_same_method() {
+        let raw = br#"{"jsonrpc":"2.0","id":1,"method":"pi\u006eg"}"#;
+        let Ok(Message::Request { id, method, params }) = Message::parse(raw) else { panic!("a request") };
+        assert_eq!((id, method.as_ref(), params.is_none()), ("1", "ping", true));
+    }
+
+    #[test]
+    fn a_cancellation_names_its_request_as_json() {
+        let raw = br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"a"}}"#;
+        assert!(
+            matches!(Message::parse(raw), Ok(Message::Notification { cancels: Some(id) }) if id == "\"a\"")
+        );
+    }
+
+    #[test]
+    fn a_trace_id_that_no_record_should_hold_is_dropped() {
+        let head = |trace_id| RequestHead { trace_id: Some(trace_id), ..RequestHead::default() };
+        let long = "x".repeat(129);
+        assert_eq!(trace_id(Some(&head("t-1")), &Meta::default()).as_deref(), Some("t-1"));
+        for bad in ["", "a b", "tr\u{e4}ce", &long] {
+            assert_eq!(trace_id(Some(&head(bad)), &Meta::default()), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        /// Bytes near to a request, with single bytes replaced.
+        #[test]
+        fn whatever_comes_is_a_message_or_a_well_formed_error(at in 0usize..60, byte in any::<u8>()) {
+            let mut raw = br#"{"jsonrpc":"2.0","id":"x","method":"ping","params":{"a":[1]}}"#.to_vec();
+            raw[at] = byte;
+            if let Err(reply) = Message::parse(&raw) {
+                let error: Value = serde_json::from_slice(&reply.body).unwrap();
+                prop_assert!(error["error"]["code"].is_i64() && error["error"]["data"]["code"].is_string());
+            }
+        }
     }
 }

@@ -203,7 +203,7 @@ impl<S: Service> Server<S> {
                     .as_deref()
                     .ok_or_else(|| Fault::params("params.protocolVersion must be a string"))?;
                 Ok(Reply::result(id, |body| {
-                    body.extend_from_slice(self.listing.initialize(wanted).as_bytes())
+                    body.extend_from_slice(self.listing.initialize(wanted).as_bytes());
                 }))
             }
             ("ping", Era::Handshake) => Ok(Reply::result(id, |body| body.extend_from_slice(b"{}"))),

@@ -161,7 +161,8 @@ pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query) -> Re
     })
 }
 
-async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids: Vec<i64>) -> Result<(), Error> {
+/// Notes that the bodies of these messages were read. Commits before it returns: no note, no body.
+pub(super) async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids: Vec<i64>) -> Result<(), Error> {
     if inbox_ids.is_empty() {
         return Ok(());
     }
@@ -179,19 +180,23 @@ async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids: Vec<i64>)
 /// The conversation that is meant; none for an unknown conversation id.
 async fn find(tx: &mut Transaction<'_>, query: &Query) -> Result<Option<ConversationRow>, Error> {
     let hotel_id = tx.resolve_hotel(query.hotel_id.as_deref()).await?;
-    let (provider, channel) = (given(&query.source_provider), given(&query.source_channel));
-    if let Some(external_id) = given(&query.external_conversation_id) {
+    let (provider, channel) = (given(query.source_provider.as_ref()), given(query.source_channel.as_ref()));
+    if let Some(external_id) = given(query.external_conversation_id.as_ref()) {
         let found = tx.conversations_by_external_id(hotel_id, external_id, provider, channel).await?;
-        return preferred(found, |row| (row.provider.clone(), row.channel.clone()), |row| {
-            row.external_conversation_id.clone()
-        })
+        return preferred(
+            found,
+            |row| (row.provider.clone(), row.channel.clone()),
+            |row| row.external_conversation_id.clone(),
+        )
         .map(|mut rows| rows.pop());
     }
-    let external_id = given(&query.source_message_id).unwrap_or_default();
+    let external_id = given(query.source_message_id.as_ref()).unwrap_or_default();
     let found = tx.find_messages(hotel_id, external_id, provider, channel).await?;
-    let found = preferred(found, |row| (row.provider.clone(), row.channel.clone()), |row| {
-        row.external_message_id.clone()
-    })?;
+    let found = preferred(
+        found,
+        |row| (row.provider.clone(), row.channel.clone()),
+        |row| row.external_message_id.clone(),
+    )?;
     let message = only_message(found)?;
     tx.conversation(message.conversation_id).await.map(Some)
 }
@@ -240,7 +245,10 @@ async fn read_messages(
         let mut more = tx.conversation_messages(conversation_id, after, 8).await?;
         let Some(last) = more.last() else { break };
         after = Place { received_at: last.received_at, inbox_id: last.inbox_id };
-        bytes += more.iter().map(|row| row.text_body.len() + row.html_body.as_ref().map_or(0, String::len)).sum::<usize>();
+        bytes += more
+            .iter()
+            .map(|row| row.text_body.len() + row.html_body.as_ref().map_or(0, String::len))
+            .sum::<usize>();
         rows.append(&mut more);
     }
     Ok(rows)
@@ -248,7 +256,8 @@ async fn read_messages(
 
 impl Query {
     fn check(&self) -> Result<(), Error> {
-        if given(&self.external_conversation_id).or(given(&self.source_message_id)).is_some() {
+        if given(self.external_conversation_id.as_ref()).or(given(self.source_message_id.as_ref())).is_some()
+        {
             return Ok(());
         }
         Err(Error::InvalidArgument(Fault {
@@ -259,7 +268,9 @@ impl Query {
     }
 
     fn message_place(&self, conversation_id: i64) -> Result<Place, Error> {
-        let Some([received_at, inbox_id]) = self.place("m", conversation_id)? else { return Ok(Place::START) };
+        let Some([received_at, inbox_id]) = self.place("m", conversation_id)? else {
+            return Ok(Place::START);
+        };
         Ok(Place { received_at, inbox_id })
     }
 
@@ -271,7 +282,7 @@ impl Query {
 
     /// The numbers in the cursor, which is bound to the tool and the conversation.
     fn place<const N: usize>(&self, kind: &str, conversation_id: i64) -> Result<Option<[i64; N]>, Error> {
-        let Some(cursor) = given(&self.cursor) else { return Ok(None) };
+        let Some(cursor) = given(self.cursor.as_ref()) else { return Ok(None) };
         let read = || {
             let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
             let mut parts = text.split('.');
@@ -296,8 +307,8 @@ fn cursor(kind: &str, numbers: &[i64]) -> String {
 }
 
 /// A text that is there and not blank.
-fn given(text: &Option<String>) -> Option<&str> {
-    text.as_deref().map(str::trim).filter(|text| !text.is_empty())
+fn given(text: Option<&String>) -> Option<&str> {
+    text.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
 impl Message {

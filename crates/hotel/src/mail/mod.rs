@@ -18,7 +18,7 @@ mod transfer;
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use demo::demo;
 
@@ -122,7 +122,8 @@ pub struct MailWarning {
 }
 
 /// What becomes of a URL in text. Configuration: `[hotel] text_links`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LinkPolicy {
     /// `https://example.com/a?b` becomes `[link: example.com]`.
     #[default]
