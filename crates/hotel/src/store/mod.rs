@@ -11,6 +11,7 @@ pub mod conversations;
 pub mod hotels;
 mod ids;
 pub mod inbox;
+mod lease;
 mod migrate;
 pub mod orders;
 pub mod tasks;
@@ -33,8 +34,9 @@ use sqlx::sqlite::{
 
 use crate::error::Error;
 use ids::PostgresIds;
+pub use lease::Lease;
 pub(crate) use transaction::record;
-pub use transaction::{Record, Transaction, Value};
+pub use transaction::{MaybeDamaged, Record, Transaction, Value};
 use writer::Writer;
 
 /// How long a writer waits for another process that holds the SQLite write lock.
@@ -115,6 +117,14 @@ impl Db {
             migrate::check(pool).await?;
         }
         Ok(db)
+    }
+
+    /// Opens a database unless its SQLite file is not there: what only looks must not make an empty one.
+    pub async fn open_existing(url: &str) -> Result<Option<Self>, StoreError> {
+        match sqlite_path(url) {
+            Some(path) if !path.is_file() => Ok(None),
+            _ => Self::open(url).await.map(Some),
+        }
     }
 
     /// Migrates either database; returns how many migrations were applied.
