@@ -63,7 +63,7 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Output(#[from] PrintError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {reason}; choose another address with --listen")]
+    #[error("cannot listen on {address} ({}); choose another address with --listen", reason.kind())]
     Listen {
         /// The address.
         address: String,
