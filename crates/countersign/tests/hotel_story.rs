@@ -33,7 +33,7 @@ fn a_thread_becomes_a_task_that_a_person_confirms() {
     let keys = json!({"group_code": "HTB-0312"});
     let before = server.call("th_hotel_query_case_context", &keys);
     assert_eq!(before["success"], true, "{before}");
-    assert_eq!(before["data"]["exists_in_system"], false, "{before}");
+    assert_eq!(before["data"]["matched_order_records"], json!([]));
 
     let of_message = json!({"source_message_id": "m5@harbour.example"});
     let messages = server.call("th_hotel_list_message_conversation_messages", &of_message);
@@ -71,8 +71,9 @@ fn a_thread_becomes_a_task_that_a_person_confirms() {
     assert!(stale.contains("[VERSION_CONFLICT]"), "{stale}");
 
     let after = server.call("th_hotel_query_case_context", &keys);
-    assert_eq!(after["data"]["exists_in_system"], true, "{after}");
-    assert!(after.to_string().contains("CONFIRMED"), "{after}");
+    let records = after["data"]["matched_order_records"].as_array().unwrap();
+    assert_eq!(records.len(), 1, "{after}");
+    assert_eq!(records[0]["order_id"], confirmed["order_id"]);
 
     let replay = server.call("th_hotel_submit_task_results", &payload);
     assert_eq!(replay["data"]["idempotent_replay"], true, "{replay}");
