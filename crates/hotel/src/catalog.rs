@@ -179,7 +179,11 @@ impl Catalog {
                 if let Some(event) = entry.events.iter().find(|event| other.events.contains(event))
                     && !told_apart
                 {
-                    return Err(CatalogError::AmbiguousEvent(event.clone(), other.code.clone(), entry.code.clone()));
+                    return Err(CatalogError::AmbiguousEvent(
+                        event.clone(),
+                        other.code.clone(),
+                        entry.code.clone(),
+                    ));
                 }
             }
         }
@@ -213,7 +217,8 @@ impl Catalog {
 
     /// Every event type in the catalogue, for messages.
     pub fn event_types(&self) -> Vec<&str> {
-        let mut events: Vec<&str> = self.entries.iter().flat_map(|entry| &entry.events).map(String::as_str).collect();
+        let mut events: Vec<&str> =
+            self.entries.iter().flat_map(|entry| &entry.events).map(String::as_str).collect();
         events.sort_unstable();
         events.dedup();
         events

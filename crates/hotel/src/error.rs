@@ -262,7 +262,10 @@ impl Error {
 
     fn fixed_message(&self, language: Language) -> &'static str {
         let (chinese, english) = match self {
-            Self::HotelMismatch => ("hotel_id 与系统酒店不一致。请不要传 hotel_id。", "hotel_id is not the system's hotel. Leave hotel_id out."),
+            Self::HotelMismatch => (
+                "hotel_id 与系统酒店不一致。请不要传 hotel_id。",
+                "hotel_id is not the system's hotel. Leave hotel_id out.",
+            ),
             Self::MissingSourceMessageId => (
                 "缺少 source_message.source_message_id，请填写来源邮件的 external_message_id。",
                 "source_message.source_message_id is missing; give the e-mail's external_message_id.",
@@ -279,11 +282,12 @@ impl Error {
                 "缺少访问凭证或凭证无效。请使用 `Authorization: Bearer <令牌>`。",
                 "The credential is missing or not valid. Send `Authorization: Bearer <token>`.",
             ),
-            Self::BodyIncomplete => ("请求体不完整，请重新发送。", "The body did not arrive completely; send it again."),
-            Self::CredentialsUnavailable => (
-                "暂时无法校验凭证，请稍后重试。",
-                "The credential cannot be checked now; try again later.",
-            ),
+            Self::BodyIncomplete => {
+                ("请求体不完整，请重新发送。", "The body did not arrive completely; send it again.")
+            }
+            Self::CredentialsUnavailable => {
+                ("暂时无法校验凭证，请稍后重试。", "The credential cannot be checked now; try again later.")
+            }
             Self::ObjectNotFound => ("找不到该对象。", "There is no such object."),
             Self::SubmitPayloadConflict(_) => (
                 "该邮件已有内容不同的提交。请先查询已有任务，不要重复提交。",
@@ -305,17 +309,20 @@ impl Error {
                 "存在需要说明理由的警告，请填写 reason。",
                 "A warning needs a person's reason; give a reason.",
             ),
-            Self::ToolDisabled => (
-                "该工具已被管理员停用。",
-                "This tool is switched off by the operator.",
-            ),
+            Self::ToolDisabled => ("该工具已被管理员停用。", "This tool is switched off by the operator."),
             Self::RateLimited { .. } => ("调用过于频繁，请稍后重试。", "Too many calls; try again later."),
             Self::AuditUnavailable => (
                 "审计记录暂不可用，未执行任何操作。请稍后重试。",
                 "The audit trail is not available, so nothing was done. Try again later.",
             ),
-            Self::Store(_) => ("数据库暂不可用，未写入任何数据。请稍后重试。", "The database is not available; nothing was written. Try again later."),
-            _ => ("内部错误。请联系管理员并提供 request_id。", "Internal error. Tell the operator the request_id."),
+            Self::Store(_) => (
+                "数据库暂不可用，未写入任何数据。请稍后重试。",
+                "The database is not available; nothing was written. Try again later.",
+            ),
+            _ => (
+                "内部错误。请联系管理员并提供 request_id。",
+                "Internal error. Tell the operator the request_id.",
+            ),
         };
         language.pick(chinese, english)
     }

@@ -43,8 +43,12 @@ impl Metrics {
         );
         // Writing to a String cannot fail.
         for ((operation, outcome), series) in all.iter() {
-            writeln!(text, "countersign_calls_total{{operation=\"{operation}\",outcome=\"{outcome}\"}} {}", series.count)
-                .ok();
+            writeln!(
+                text,
+                "countersign_calls_total{{operation=\"{operation}\",outcome=\"{outcome}\"}} {}",
+                series.count
+            )
+            .ok();
         }
         text.push_str(
             "# HELP countersign_call_seconds How long calls took.\n# TYPE countersign_call_seconds histogram\n",

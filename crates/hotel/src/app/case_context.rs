@@ -122,7 +122,8 @@ pub async fn query(hotel: &Hotel, query: Query) -> Result<CaseContext, Error> {
         return Err(Error::InvalidArgument(Fault {
             path: "$".into(),
             code: "MISSING_FIELD",
-            expected: "at least one of group_code, confirmation_number and reservation_no that is not empty".into(),
+            expected: "at least one of group_code, confirmation_number and reservation_no that is not empty"
+                .into(),
         }));
     }
     let (orders, tasks) = hotel
@@ -173,10 +174,15 @@ fn target_warnings(query: &Query, target: &Target<'_>) -> Vec<Warning> {
     if target.is_ambiguous() {
         found.push(Warning::new(WarningCode::TargetAmbiguous, "该 key 对应多个订单。"));
     }
-    let hint = query.object_type_hint.as_deref().and_then(|hint| ObjectType::parse(&hint.trim().to_uppercase()));
-    let other_kind = hint.is_some_and(|hint| target.matches.iter().any(|(order, _)| order.object_type != hint));
+    let hint =
+        query.object_type_hint.as_deref().and_then(|hint| ObjectType::parse(&hint.trim().to_uppercase()));
+    let other_kind =
+        hint.is_some_and(|hint| target.matches.iter().any(|(order, _)| order.object_type != hint));
     if target.is_disjoint() || other_kind {
-        found.push(Warning::new(WarningCode::KeyConflict, "key 指向不同的订单，或与 object_type_hint 不一致。"));
+        found.push(Warning::new(
+            WarningCode::KeyConflict,
+            "key 指向不同的订单，或与 object_type_hint 不一致。",
+        ));
     }
     found
 }
@@ -204,7 +210,8 @@ pub fn projection_missing() -> Warning {
 }
 
 fn validation(target: &Target<'_>, orders: &Orders, warnings: &[Warning]) -> TargetValidation {
-    let against_all = [WarningCode::KeyFromHistoryOnly, WarningCode::KeyConflict, WarningCode::TargetAmbiguous];
+    let against_all =
+        [WarningCode::KeyFromHistoryOnly, WarningCode::KeyConflict, WarningCode::TargetAmbiguous];
     let readable_only = warnings.iter().any(|warning| against_all.contains(&warning.code));
     let unique = target.unique();
     let changeable = unique.filter(|order| !orders.has_open_cancel(order.order_id) && !readable_only);

@@ -182,16 +182,20 @@ async fn find(tx: &mut Transaction<'_>, query: &Query) -> Result<Option<Conversa
     let (provider, channel) = (given(&query.source_provider), given(&query.source_channel));
     if let Some(external_id) = given(&query.external_conversation_id) {
         let found = tx.conversations_by_external_id(hotel_id, external_id, provider, channel).await?;
-        return preferred(found, |row| (row.provider.clone(), row.channel.clone()), |row| {
-            row.external_conversation_id.clone()
-        })
+        return preferred(
+            found,
+            |row| (row.provider.clone(), row.channel.clone()),
+            |row| row.external_conversation_id.clone(),
+        )
         .map(|mut rows| rows.pop());
     }
     let external_id = given(&query.source_message_id).unwrap_or_default();
     let found = tx.find_messages(hotel_id, external_id, provider, channel).await?;
-    let found = preferred(found, |row| (row.provider.clone(), row.channel.clone()), |row| {
-        row.external_message_id.clone()
-    })?;
+    let found = preferred(
+        found,
+        |row| (row.provider.clone(), row.channel.clone()),
+        |row| row.external_message_id.clone(),
+    )?;
     let message = only_message(found)?;
     tx.conversation(message.conversation_id).await.map(Some)
 }
@@ -240,7 +244,10 @@ async fn read_messages(
         let mut more = tx.conversation_messages(conversation_id, after, 8).await?;
         let Some(last) = more.last() else { break };
         after = Place { received_at: last.received_at, inbox_id: last.inbox_id };
-        bytes += more.iter().map(|row| row.text_body.len() + row.html_body.as_ref().map_or(0, String::len)).sum::<usize>();
+        bytes += more
+            .iter()
+            .map(|row| row.text_body.len() + row.html_body.as_ref().map_or(0, String::len))
+            .sum::<usize>();
         rows.append(&mut more);
     }
     Ok(rows)
@@ -259,7 +266,9 @@ impl Query {
     }
 
     fn message_place(&self, conversation_id: i64) -> Result<Place, Error> {
-        let Some([received_at, inbox_id]) = self.place("m", conversation_id)? else { return Ok(Place::START) };
+        let Some([received_at, inbox_id]) = self.place("m", conversation_id)? else {
+            return Ok(Place::START);
+        };
         Ok(Place { received_at, inbox_id })
     }
 

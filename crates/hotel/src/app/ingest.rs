@@ -146,14 +146,19 @@ pub async fn mail(
 }
 
 /// Keeps a message from AgentBus. The same id with other content is a conflict, never an overwrite.
-pub async fn agentbus(hotel: &Arc<Hotel>, request: Request, message: AgentBusMessage) -> Result<Ingested, Error> {
+pub async fn agentbus(
+    hotel: &Arc<Hotel>,
+    request: Request,
+    message: AgentBusMessage,
+) -> Result<Ingested, Error> {
     let now = hotel.clock.now_ms();
     let digest = hex(&Sha256::digest(serde_json_canonicalizer::to_vec(&message)?));
     let external_id = required(&message.source.external_message_id, "$.source.external_message_id")?;
     let provider = required(&message.source.provider, "$.source.provider")?;
     let channel = required(&message.source.channel, "$.source.channel")?;
-    let received_at = govern::time::parse_iso(&message.received_at)
-        .ok_or_else(|| invalid("$.received_at", "an ISO-8601 time with offset, such as 2026-11-30T08:00:00+08:00"))?;
+    let received_at = govern::time::parse_iso(&message.received_at).ok_or_else(|| {
+        invalid("$.received_at", "an ISO-8601 time with offset, such as 2026-11-30T08:00:00+08:00")
+    })?;
     let raw = message.raw_base64.as_deref().map(decode_raw).transpose()?;
     let named = message.source.external_conversation_id.as_deref().map(str::trim).filter(|id| !id.is_empty());
     let links = hotel.links;
@@ -242,7 +247,9 @@ async fn insert(
     };
     row.conversation_id = match &incoming.conversation {
         Conversation::Named(id) => tx.conversation_named(origin, id).await?,
-        Conversation::Joined { root, message_ids } => tx.conversation_joined(origin, root, message_ids).await?,
+        Conversation::Joined { root, message_ids } => {
+            tx.conversation_joined(origin, root, message_ids).await?
+        }
     };
     tx.insert_message(hotel_id, &row, incoming.raw.clone()).await?;
     Ok(Ingested {
@@ -262,7 +269,11 @@ fn joined(external_id: &str, parsed: Option<&Mail>) -> Conversation {
     Conversation::Joined { root: root.cloned().unwrap_or_else(|| external_id.to_owned()), message_ids }
 }
 
-fn body_of(message: &AgentBusMessage, parsed: Option<&Mail>, links: mail::LinkPolicy) -> (Body, Vec<MailWarning>) {
+fn body_of(
+    message: &AgentBusMessage,
+    parsed: Option<&Mail>,
+    links: mail::LinkPolicy,
+) -> (Body, Vec<MailWarning>) {
     match parsed {
         Some(mail) if message.text_body.is_none() && message.html_body.is_none() => {
             (mail.body.clone(), mail.warnings.clone())
@@ -294,7 +305,8 @@ fn row_of_agentbus(
     digest: String,
 ) -> Result<InboxRow, Error> {
     let visible = |text: &str| govern::text::visible(text).text.into_owned();
-    let list = |items: &[String]| serde_json::to_string(&items.iter().map(|item| visible(item)).collect::<Vec<_>>());
+    let list =
+        |items: &[String]| serde_json::to_string(&items.iter().map(|item| visible(item)).collect::<Vec<_>>());
     let mut row = empty_row(body, warnings, now, digest)?;
     row.subject = visible(message.subject.as_deref().unwrap_or(""));
     row.sender = message.from.as_deref().map(visible);
@@ -365,5 +377,9 @@ fn required(text: &str, path: &str) -> Result<String, Error> {
 }
 
 fn invalid(path: &str, expected: &str) -> Error {
-    Error::InvalidArgument(Fault { path: path.to_owned(), code: "INVALID_VALUE", expected: expected.to_owned() })
+    Error::InvalidArgument(Fault {
+        path: path.to_owned(),
+        code: "INVALID_VALUE",
+        expected: expected.to_owned(),
+    })
 }

@@ -32,7 +32,11 @@ impl Orders {
         }
         for task in open_tasks {
             if let Some(order_id) = task.order_id {
-                all.note_open_task(order_id, &task.system_task_type, task.system_task_type.starts_with("CANCEL_"));
+                all.note_open_task(
+                    order_id,
+                    &task.system_task_type,
+                    task.system_task_type.starts_with("CANCEL_"),
+                );
             }
         }
         all
@@ -70,14 +74,17 @@ impl Orders {
         let mut keys_that_match = Vec::new();
         for (name, value) in keys.present() {
             if let Some(found) = self.by_key.get(&(name, value.to_owned())) {
-                keys_that_match.push((name, found.iter().map(|place| self.orders[*place].order_id).collect()));
+                keys_that_match
+                    .push((name, found.iter().map(|place| self.orders[*place].order_id).collect()));
                 places.extend(found);
             }
         }
         places.sort_unstable();
         places.dedup();
-        let matches =
-            places.into_iter().map(|place| &self.orders[place]).map(|order| (order, keys.matched_by(&order.keys)));
+        let matches = places
+            .into_iter()
+            .map(|place| &self.orders[place])
+            .map(|order| (order, keys.matched_by(&order.keys)));
         Target { matches: matches.collect(), keys_that_match }
     }
 }

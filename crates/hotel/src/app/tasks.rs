@@ -304,8 +304,11 @@ fn set_field(order: &mut Order, field: &str, to: &Value) -> Value {
 
 async fn conflict(tx: &mut Transaction<'_>, task: &TaskRow, seen: Option<i64>) -> Result<Error, Error> {
     let moves = tx.moves(task.task_id).await?;
-    let since: Vec<MoveView> =
-        moves.iter().filter(|step| seen.is_none_or(|seen| step.version > seen)).map(MoveView::from_row).collect();
+    let since: Vec<MoveView> = moves
+        .iter()
+        .filter(|step| seen.is_none_or(|seen| step.version > seen))
+        .map(MoveView::from_row)
+        .collect();
     Ok(Error::VersionConflict(json!({
         "task_id": task.task_id.to_string(),
         "expected_version": seen,

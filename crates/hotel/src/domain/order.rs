@@ -74,7 +74,8 @@ impl Order {
 /// The order id in `ORDER:{digits}`.
 pub fn parse_object_id(object_id: &str) -> Option<i64> {
     let digits = object_id.strip_prefix("ORDER:")?;
-    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| digits.parse().unwrap_or(i64::MAX))
+    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| digits.parse().unwrap_or(i64::MAX))
 }
 
 /// What may be done with an order.
@@ -96,8 +97,8 @@ pub const CANCELLED: &str = "CANCELLED";
 /// What a status allows.
 pub fn rights(status: &str) -> Rights {
     let (can_update, can_cancel, arrival_locked) = match status {
-        "DRAFT" | "REQUESTED" | "WAITLISTED" | "RESERVED" | "DUE_IN" | "INQUIRY" | "TENTATIVE" | "DEFINITE"
-        | "WAITLIST" => (true, true, false),
+        "DRAFT" | "REQUESTED" | "WAITLISTED" | "RESERVED" | "DUE_IN" | "INQUIRY" | "TENTATIVE"
+        | "DEFINITE" | "WAITLIST" => (true, true, false),
         "IN_HOUSE" | "DUE_OUT" => (true, false, true),
         _ => (false, false, false),
     };
@@ -111,7 +112,8 @@ mod tests {
     #[test]
     fn an_object_id_is_order_and_digits() {
         assert_eq!(parse_object_id("ORDER:1042"), Some(1042));
-        for wrong in ["ORDER:", "ORDER:-1", "ORDER: 1", "order:1", "1042", "ORDER:1x", "ORDER:+1", "GROUP:1"] {
+        for wrong in ["ORDER:", "ORDER:-1", "ORDER: 1", "order:1", "1042", "ORDER:1x", "ORDER:+1", "GROUP:1"]
+        {
             assert_eq!(parse_object_id(wrong), None, "{wrong}");
         }
     }
@@ -128,10 +130,20 @@ mod tests {
 
     #[test]
     fn closed_orders_allow_nothing() {
-        for status in
-            ["CHECKED_OUT", "PENDING_CHECKOUT", "NO_SHOW", "CANCELLED", "ACTUAL", "LOST", "REFUSED", "anything else"]
-        {
-            assert_eq!(rights(status), Rights { can_update: false, can_cancel: false, arrival_locked: false });
+        for status in [
+            "CHECKED_OUT",
+            "PENDING_CHECKOUT",
+            "NO_SHOW",
+            "CANCELLED",
+            "ACTUAL",
+            "LOST",
+            "REFUSED",
+            "anything else",
+        ] {
+            assert_eq!(
+                rights(status),
+                Rights { can_update: false, can_cancel: false, arrival_locked: false }
+            );
         }
     }
 }

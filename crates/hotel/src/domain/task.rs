@@ -103,9 +103,12 @@ impl TaskStatus {
             Self::Confirmed => matches!(next, Self::InProgress | Self::Cancelled | Self::PendingConfirmation),
             Self::InProgress => matches!(next, Self::Done | Self::Failed),
             Self::Failed => matches!(next, Self::InProgress | Self::Cancelled),
-            Self::Done | Self::Rejected | Self::Superseded | Self::Cancelled | Self::Closed | Self::Acknowledged => {
-                false
-            }
+            Self::Done
+            | Self::Rejected
+            | Self::Superseded
+            | Self::Cancelled
+            | Self::Closed
+            | Self::Acknowledged => false,
         }
     }
 }

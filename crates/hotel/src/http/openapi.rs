@@ -33,7 +33,9 @@ fn operation(route: &Route) -> Value {
             (tool.input)(SchemaProfile::Contract),
             (tool.output)(SchemaProfile::Contract),
         ),
-        None => ("接收一封邮件", "AgentBus 推送一封邮件；相同内容重复推送不产生新记录。", message(), ingested()),
+        None => {
+            ("接收一封邮件", "AgentBus 推送一封邮件；相同内容重复推送不产生新记录。", message(), ingested())
+        }
     };
     let content = |schema: &Value| json!({"application/json": {"schema": schema}});
     let mut responses = Map::new();

@@ -38,7 +38,13 @@ pub(super) fn method(route: &'static Route) -> MethodRouter<Arc<Shared>> {
     })
 }
 
-async fn serve(shared: Arc<Shared>, route: &'static Route, head: Parts, body: Body, request_id: String) -> Response {
+async fn serve(
+    shared: Arc<Shared>,
+    route: &'static Route,
+    head: Parts,
+    body: Body,
+    request_id: String,
+) -> Response {
     let trace_id = trace_id(&head);
     match admit(&shared, &head, body).await {
         Err(error) => shared.failure(&error, &request_id, trace_id.as_deref()),

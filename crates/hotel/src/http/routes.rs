@@ -79,7 +79,11 @@ pub static ROUTES: [Route; 6] = [
     },
 ];
 
-fn case_context<'a>(hotel: &'a Arc<Hotel>, _: &'a Request, body: &'a str) -> BoxFuture<'a, Result<Done, Error>> {
+fn case_context<'a>(
+    hotel: &'a Arc<Hotel>,
+    _: &'a Request,
+    body: &'a str,
+) -> BoxFuture<'a, Result<Done, Error>> {
     async move {
         let context = case_context::query(hotel, arguments::parse(body)?).await?;
         done(&context, context.warnings.clone())
@@ -87,7 +91,11 @@ fn case_context<'a>(hotel: &'a Arc<Hotel>, _: &'a Request, body: &'a str) -> Box
     .boxed()
 }
 
-fn object_detail<'a>(hotel: &'a Arc<Hotel>, _: &'a Request, body: &'a str) -> BoxFuture<'a, Result<Done, Error>> {
+fn object_detail<'a>(
+    hotel: &'a Arc<Hotel>,
+    _: &'a Request,
+    body: &'a str,
+) -> BoxFuture<'a, Result<Done, Error>> {
     async move {
         let detail = object_detail::query(hotel, arguments::parse(body)?).await?;
         done(&detail, detail.warnings.clone())
@@ -115,7 +123,11 @@ fn conversation_messages<'a>(
     .boxed()
 }
 
-fn task_results<'a>(hotel: &'a Arc<Hotel>, request: &'a Request, body: &'a str) -> BoxFuture<'a, Result<Done, Error>> {
+fn task_results<'a>(
+    hotel: &'a Arc<Hotel>,
+    request: &'a Request,
+    body: &'a str,
+) -> BoxFuture<'a, Result<Done, Error>> {
     async move {
         let submission = adapter::from_rest(serde_json::from_str(body)?)?;
         let mut answer = submit::submit(hotel, request.clone(), submission).await?.answer;
@@ -130,7 +142,8 @@ fn agentbus_message<'a>(
     request: &'a Request,
     body: &'a str,
 ) -> BoxFuture<'a, Result<Done, Error>> {
-    async move { done(&ingest::agentbus(hotel, request.clone(), arguments::parse(body)?).await?, Vec::new()) }.boxed()
+    async move { done(&ingest::agentbus(hotel, request.clone(), arguments::parse(body)?).await?, Vec::new()) }
+        .boxed()
 }
 
 fn done<T: Serialize>(data: &T, warnings: Vec<Warning>) -> Result<Done, Error> {

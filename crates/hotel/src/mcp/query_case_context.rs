@@ -119,7 +119,11 @@ fn summary(context: &CaseContext, language: Language) -> String {
     let count = context.matched_order_records.len();
     let open = context.pending_or_open_tasks.len();
     language.pick(
-        format!("匹配订单 {count} 个：{orders}。未完成任务 {open} 个：{tasks}。目标 {target}，允许：{allowed}。"),
-        format!("{count} orders match: {orders}. {open} open tasks: {tasks}. Target {target}, allowed: {allowed}."),
+        format!(
+            "匹配订单 {count} 个：{orders}。未完成任务 {open} 个：{tasks}。目标 {target}，允许：{allowed}。"
+        ),
+        format!(
+            "{count} orders match: {orders}. {open} open tasks: {tasks}. Target {target}, allowed: {allowed}."
+        ),
     )
 }

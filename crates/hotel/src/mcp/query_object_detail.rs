@@ -42,7 +42,10 @@ fn output(profile: SchemaProfile) -> Value {
     let more = [
         ("fields", json!({"type": "object", "description": "已知订单字段"})),
         ("version", typed("integer", "订单版本")),
-        ("source_message_id", nullable_result("string", "创建订单的内部 Inbox ID；导入的订单为 null", profile)),
+        (
+            "source_message_id",
+            nullable_result("string", "创建订单的内部 Inbox ID；导入的订单为 null", profile),
+        ),
         ("hard_validation_warnings", array(&schemas::warning(), "硬校验提示")),
     ];
     properties.extend(more.into_iter().map(|(name, schema)| (name.to_owned(), schema)));
@@ -70,13 +73,17 @@ fn run<'a>(tools: &'a HotelTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
 
 fn summary(detail: &ObjectDetail, language: Language) -> String {
     let order = &detail.order;
-    let (id, kind, status, version) = (&order.object_id, order.object_type.as_str(), &order.status, detail.version);
+    let (id, kind, status, version) =
+        (&order.object_id, order.object_type.as_str(), &order.status, detail.version);
     let yes_no = |yes: bool| if yes { language.pick("可", "yes") } else { language.pick("不可", "no") };
     let (update, cancel) = (yes_no(order.can_update), yes_no(order.can_cancel));
-    let codes: Vec<String> = detail.hard_validation_warnings.iter().map(|warning| warning.message.clone()).collect();
+    let codes: Vec<String> =
+        detail.hard_validation_warnings.iter().map(|warning| warning.message.clone()).collect();
     let codes = codes.join(" ");
     language.pick(
         format!("{id} {kind}，状态 {status}，版本 {version}。更新：{update}；取消：{cancel}。{codes}"),
-        format!("{id} {kind}, status {status}, version {version}. Update: {update}; cancel: {cancel}. {codes}"),
+        format!(
+            "{id} {kind}, status {status}, version {version}. Update: {update}; cancel: {cancel}. {codes}"
+        ),
     )
 }

@@ -41,23 +41,39 @@ fn input(profile: SchemaProfile) -> Value {
 fn output(profile: SchemaProfile) -> Value {
     let index = match profile {
         SchemaProfile::Portable => json!({"description": "事件索引：V3 为 1..n，V2 原样返回"}),
-        SchemaProfile::Contract => json!({"type": ["integer", "string"], "description": "事件索引：V3 为 1..n，V2 原样返回"}),
+        SchemaProfile::Contract => {
+            json!({"type": ["integer", "string"], "description": "事件索引：V3 为 1..n，V2 原样返回"})
+        }
     };
     let fault = schemas::nullable_object(
-        object([("code", typed("string", "错误码")), ("message", typed("string", "说明"))], &["code", "message"]),
+        object(
+            [("code", typed("string", "错误码")), ("message", typed("string", "说明"))],
+            &["code", "message"],
+        ),
         profile,
     );
     let item = object(
         [
             ("source_event_index", index.clone()),
             ("ai_transition_id", typed("string", "AI 过渡层 ID")),
-            ("transition_status", json!({"type": "string", "enum": ["ACCEPTED", "CONTRACT_ERROR", "SUPERSEDED"]})),
+            (
+                "transition_status",
+                json!({"type": "string", "enum": ["ACCEPTED", "CONTRACT_ERROR", "SUPERSEDED"]}),
+            ),
             ("order_id", nullable_result("string", "订单 ID；没有目标为 null", profile)),
             ("task_id", nullable_result("string", "任务 ID", profile)),
             ("task_status", nullable_result("string", "任务状态", profile)),
             ("error", fault),
         ],
-        &["source_event_index", "ai_transition_id", "transition_status", "order_id", "task_id", "task_status", "error"],
+        &[
+            "source_event_index",
+            "ai_transition_id",
+            "transition_status",
+            "order_id",
+            "task_id",
+            "task_status",
+            "error",
+        ],
     );
     let mapping = object(
         [("original", index), ("source_event_index", typed("integer", "本系统一基索引"))],

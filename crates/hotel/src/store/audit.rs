@@ -11,7 +11,8 @@ impl Transaction<'_> {
     pub async fn append_audit(&mut self, key: &AuditKey, records: &[Record]) -> Result<(), Error> {
         let first = self.take_ids(records.len()).await?;
         let rows: Vec<Vec<Value>> = (first..).zip(records).map(|(id, record)| row(id, record, key)).collect();
-        let head = "INSERT INTO audit_event (audit_id, at, request_id, trace_id, caller, channel, operation, effect,
+        let head =
+            "INSERT INTO audit_event (audit_id, at, request_id, trace_id, caller, channel, operation, effect,
                     outcome, code, target, content_sha256, duration_us, digest)";
         Ok(self.insert(head, rows).await?)
     }

@@ -163,7 +163,8 @@ impl Transaction<'_> {
     ) -> Result<(), Error> {
         let (mut tasks, mut cards, mut moves, mut rows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (position, transition) in (1_i64..).zip(transitions) {
-            let (code, message) = transition.error.map_or((None, None), |(code, text)| (Some(code), Some(text)));
+            let (code, message) =
+                transition.error.map_or((None, None), |(code, text)| (Some(code), Some(text)));
             let status = if code.is_some() { "CONTRACT_ERROR" } else { "ACCEPTED" };
             rows.push(vec![
                 transition.ai_transition_id.into(),
@@ -185,13 +186,19 @@ impl Transaction<'_> {
             }
         }
         self.insert_tasks(tasks, cards, moves).await?;
-        let head = "INSERT INTO ai_transition (ai_transition_id, batch_id, position, source_event_index, status,
+        let head =
+            "INSERT INTO ai_transition (ai_transition_id, batch_id, position, source_event_index, status,
                     event_type, catalog_code, error_code, error_message, order_id, task_id)";
         Ok(self.insert(head, rows).await?)
     }
 }
 
-fn task_row(task: &NewTask, batch: &NewBatch<'_>, order_id: Option<i64>, source_event_index: &str) -> Vec<Value> {
+fn task_row(
+    task: &NewTask,
+    batch: &NewBatch<'_>,
+    order_id: Option<i64>,
+    source_event_index: &str,
+) -> Vec<Value> {
     vec![
         task.task_id.into(),
         batch.hotel_id.into(),

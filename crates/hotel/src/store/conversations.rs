@@ -43,8 +43,12 @@ impl Transaction<'_> {
                    WHERE k.hotel_id = $1 AND k.kind = 'CONVERSATION' AND k.external_id = $2
                      AND ($3 = '' OR k.provider = $3) AND ($4 = '' OR k.channel = $4)
                    ORDER BY c.conversation_id";
-        let values =
-            [hotel_id.into(), external_id.into(), provider.unwrap_or("").into(), channel.unwrap_or("").into()];
+        let values = [
+            hotel_id.into(),
+            external_id.into(),
+            provider.unwrap_or("").into(),
+            channel.unwrap_or("").into(),
+        ];
         Ok(self.all(sql, &values).await?)
     }
 
@@ -58,7 +62,12 @@ impl Transaction<'_> {
     /// The conversation of a message that names its conversation itself.
     pub async fn conversation_named(&mut self, origin: Origin<'_>, external_id: &str) -> Result<i64, Error> {
         let found = self
-            .conversations_by_external_id(origin.hotel_id, external_id, Some(origin.provider), Some(origin.channel))
+            .conversations_by_external_id(
+                origin.hotel_id,
+                external_id,
+                Some(origin.provider),
+                Some(origin.channel),
+            )
             .await?;
         match found.first() {
             Some(row) => Ok(row.conversation_id),
@@ -144,7 +153,8 @@ impl Transaction<'_> {
 
     async fn merge_conversation(&mut self, from: i64, into: i64) -> Result<(), Error> {
         let ids = [from.into(), into.into()];
-        self.execute("UPDATE conversation_key SET conversation_id = $2 WHERE conversation_id = $1", &ids).await?;
+        self.execute("UPDATE conversation_key SET conversation_id = $2 WHERE conversation_id = $1", &ids)
+            .await?;
         self.execute(
             "UPDATE platform_source_message_inbox SET conversation_id = $2 WHERE conversation_id = $1",
             &ids,

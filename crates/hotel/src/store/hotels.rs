@@ -40,7 +40,11 @@ impl Transaction<'_> {
 
     /// Makes one hotel the only ACTIVE one.
     pub async fn activate_hotel(&mut self, hotel_id: i64) -> Result<(), Error> {
-        self.execute("UPDATE platform_hotel SET status = 'INACTIVE' WHERE hotel_id <> $1", &[hotel_id.into()]).await?;
+        self.execute(
+            "UPDATE platform_hotel SET status = 'INACTIVE' WHERE hotel_id <> $1",
+            &[hotel_id.into()],
+        )
+        .await?;
         let sql = "UPDATE platform_hotel SET status = 'ACTIVE' WHERE hotel_id = $1";
         match self.execute(sql, &[hotel_id.into()]).await? {
             0 => Err(Error::HotelNotFound(hotel_id)),

@@ -118,8 +118,12 @@ impl Transaction<'_> {
                    WHERE hotel_id = $1 AND (external_message_id = $2 OR bare_message_id = $2)
                      AND ($3 = '' OR provider = $3) AND ($4 = '' OR channel = $4)
                    ORDER BY inbox_id";
-        let values =
-            [hotel_id.into(), external_id.into(), provider.unwrap_or("").into(), channel.unwrap_or("").into()];
+        let values = [
+            hotel_id.into(),
+            external_id.into(),
+            provider.unwrap_or("").into(),
+            channel.unwrap_or("").into(),
+        ];
         Ok(self.all(sql, &values).await?)
     }
 
@@ -157,7 +161,12 @@ impl Transaction<'_> {
     }
 
     /// Keeps a message and, where there is one, its raw form.
-    pub async fn insert_message(&mut self, hotel_id: i64, row: &InboxRow, raw: Option<Vec<u8>>) -> Result<(), Error> {
+    pub async fn insert_message(
+        &mut self,
+        hotel_id: i64,
+        row: &InboxRow,
+        raw: Option<Vec<u8>>,
+    ) -> Result<(), Error> {
         self.execute(
             "INSERT INTO platform_source_message_inbox (inbox_id, hotel_id, provider, channel, external_message_id,
                 bare_message_id, conversation_id, subject, sender, agency, recipients, cc, in_reply_to, reference_ids,

@@ -8,8 +8,8 @@ pub mod audit;
 pub mod batches;
 pub mod conversations;
 pub mod hotels;
-pub mod inbox;
 mod ids;
+pub mod inbox;
 mod migrate;
 pub mod orders;
 pub mod tasks;
@@ -26,12 +26,14 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
 
 use crate::error::Error;
 use ids::PostgresIds;
-pub use transaction::{Record, Transaction, Value};
 pub(crate) use transaction::record;
+pub use transaction::{Record, Transaction, Value};
 use writer::Writer;
 
 /// How long a writer waits for another process that holds the SQLite write lock.
@@ -77,7 +79,8 @@ impl StoreError {
 }
 
 /// A job for [`Db::write`]: may run more than once, so it must not keep state between runs.
-type Job<T> = Arc<dyn for<'t, 'c> Fn(&'t mut Transaction<'c>) -> BoxFuture<'t, Result<T, Error>> + Send + Sync>;
+type Job<T> =
+    Arc<dyn for<'t, 'c> Fn(&'t mut Transaction<'c>) -> BoxFuture<'t, Result<T, Error>> + Send + Sync>;
 
 /// An open database.
 #[derive(Debug, Clone)]
@@ -179,7 +182,9 @@ impl Db {
                 let mut attempt = 1;
                 loop {
                     match write_postgres(pool, ids, &job).await {
-                        Err(Error::Store(error)) if error.lost_race() && attempt < POSTGRES_ATTEMPTS => attempt += 1,
+                        Err(Error::Store(error)) if error.lost_race() && attempt < POSTGRES_ATTEMPTS => {
+                            attempt += 1
+                        }
                         result => return result,
                     }
                 }
@@ -209,9 +214,10 @@ impl Db {
 
     /// Whether the database answers.
     pub async fn ready(&self) -> bool {
-        let answered = tokio::time::timeout(Duration::from_secs(2), self.read(|tx| Box::pin(async move {
-            tx.hotels().await
-        })));
+        let answered = tokio::time::timeout(
+            Duration::from_secs(2),
+            self.read(|tx| Box::pin(async move { tx.hotels().await })),
+        );
         matches!(answered.await, Ok(Ok(_)))
     }
 

@@ -85,12 +85,18 @@ impl Transaction<'_> {
             texts.into_iter().map(Value::from).collect()
         };
         let lookups = [
-            (select_order!("WHERE hotel_id = $1 AND group_code IN ({list})"), values(|keys| &keys.group_code)),
+            (
+                select_order!("WHERE hotel_id = $1 AND group_code IN ({list})"),
+                values(|keys| &keys.group_code),
+            ),
             (
                 select_order!("WHERE hotel_id = $1 AND confirmation_number IN ({list})"),
                 values(|keys| &keys.confirmation_number),
             ),
-            (select_order!("WHERE hotel_id = $1 AND reservation_no IN ({list})"), values(|keys| &keys.reservation_no)),
+            (
+                select_order!("WHERE hotel_id = $1 AND reservation_no IN ({list})"),
+                values(|keys| &keys.reservation_no),
+            ),
         ];
         let mut rows: Vec<OrderRow> = Vec::new();
         for (sql, list) in lookups {
@@ -102,7 +108,12 @@ impl Transaction<'_> {
     }
 
     /// Adds new orders with their first history line.
-    pub async fn insert_orders(&mut self, hotel_id: i64, orders: &[Order], change: &OrderChange<'_>) -> Result<(), Error> {
+    pub async fn insert_orders(
+        &mut self,
+        hotel_id: i64,
+        orders: &[Order],
+        change: &OrderChange<'_>,
+    ) -> Result<(), Error> {
         let mut rows = Vec::with_capacity(orders.len());
         let mut history = Vec::with_capacity(orders.len());
         for order in orders {

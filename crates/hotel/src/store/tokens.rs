@@ -35,7 +35,13 @@ impl Transaction<'_> {
     }
 
     /// Adds a token.
-    pub async fn insert_token(&mut self, name: &str, digest: &str, scopes: &str, now: i64) -> Result<i64, Error> {
+    pub async fn insert_token(
+        &mut self,
+        name: &str,
+        digest: &str,
+        scopes: &str,
+        now: i64,
+    ) -> Result<i64, Error> {
         if self.tokens().await?.iter().any(|token| token.name == name && token.revoked_at.is_none()) {
             return Err(Error::TokenNameTaken(name.to_owned()));
         }

@@ -112,12 +112,20 @@ impl Transaction<'_> {
     }
 
     /// All rows of a query.
-    pub async fn all<T: Record>(&mut self, sql: &'static str, values: &[Value]) -> Result<Vec<T>, StoreError> {
+    pub async fn all<T: Record>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value],
+    ) -> Result<Vec<T>, StoreError> {
         self.all_text(sql.to_owned(), values.to_vec()).await
     }
 
     /// The first row of a query, if there is one.
-    pub async fn first<T: Record>(&mut self, sql: &'static str, values: &[Value]) -> Result<Option<T>, StoreError> {
+    pub async fn first<T: Record>(
+        &mut self,
+        sql: &'static str,
+        values: &[Value],
+    ) -> Result<Option<T>, StoreError> {
         Ok(self.all(sql, values).await?.into_iter().next())
     }
 

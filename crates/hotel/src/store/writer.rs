@@ -46,7 +46,9 @@ impl Writer {
     pub async fn run<T: Send + 'static>(&self, job: Job<T>) -> Result<T, Error> {
         let erased: AnyJob = Box::new(move |transaction| {
             let job = Arc::clone(&job);
-            Box::pin(async move { job(transaction).await.map(|value| Box::new(value) as Box<dyn Any + Send>) })
+            Box::pin(
+                async move { job(transaction).await.map(|value| Box::new(value) as Box<dyn Any + Send>) },
+            )
         });
         let (answer, wait) = oneshot::channel();
         self.0.send(Order::Run(erased, answer)).await.map_err(|_| StoreError::WriterStopped)?;

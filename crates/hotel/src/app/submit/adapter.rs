@@ -43,7 +43,13 @@ fn adapt(value: Value, maps: bool) -> Result<Submission, Error> {
     // V3 and S10/S99 over MCP take the field for compatibility and do not read it.
     let hotel_id = hotel_id.filter(|_| !maps || shape == Shape::V2);
     let source_message_id = source_message_id(&payload, shape);
-    Ok(Submission { shape, hotel_id, source_message_id, payload: Value::Object(without_nulls(payload)), mapping })
+    Ok(Submission {
+        shape,
+        hotel_id,
+        source_message_id,
+        payload: Value::Object(without_nulls(payload)),
+        mapping,
+    })
 }
 
 /// The shape is told by which of three members is there; a null one is not.
@@ -63,7 +69,9 @@ fn choose_shape(value: &Value) -> Result<(Shape, &'static [Member]), Error> {
             Err(Error::SubmitPayloadInvalid(vec![Fault {
                 path: "$".into(),
                 code: if shapes.is_empty() { "SHAPE_MISSING" } else { "SHAPE_MIXED" },
-                expected: format!("exactly one of message_events, route_code and ai_task_results, got {found}"),
+                expected: format!(
+                    "exactly one of message_events, route_code and ai_task_results, got {found}"
+                ),
             }]))
         }
     }
@@ -86,7 +94,9 @@ fn tolerate_a_message_without_id(value: &Value, faults: &mut Vec<Fault>) {
 fn source_message_id(payload: &Map<String, Value>, shape: Shape) -> Option<String> {
     let holder = match shape {
         Shape::V2 => payload.get("source_message_id"),
-        Shape::V3 | Shape::Route => payload.get("source_message").and_then(|message| message.get("source_message_id")),
+        Shape::V3 | Shape::Route => {
+            payload.get("source_message").and_then(|message| message.get("source_message_id"))
+        }
     };
     holder.and_then(Value::as_str).map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned)
 }
@@ -100,10 +110,18 @@ fn map_events(payload: &mut Map<String, Value>, maps: bool, faults: &mut Vec<Fau
         let original = event.get("source_event_index").cloned().unwrap_or_default();
         let path = format!("$.message_events[{}].source_event_index", number - 1);
         if !maps && shape::positive(&original) != Some(number) {
-            faults.push(fault(&path, "INDEX_NOT_IN_ORDER", format!("{number}, the place in the array, got {original}")));
+            faults.push(fault(
+                &path,
+                "INDEX_NOT_IN_ORDER",
+                format!("{number}, the place in the array, got {original}"),
+            ));
         }
         if let Some(first) = numbers.insert(name_of(&original), number) {
-            faults.push(fault(&path, "DUPLICATE_INDEX", format!("an index of its own; event {first} has {original} too")));
+            faults.push(fault(
+                &path,
+                "DUPLICATE_INDEX",
+                format!("an index of its own; event {first} has {original} too"),
+            ));
         }
         mapping.push(Mapping { original, source_event_index: number });
     }
@@ -126,14 +144,16 @@ fn rewrite_relations(
 ) {
     event.insert("source_event_index".into(), number.into());
     let base = format!("$.message_events[{}]", number - 1);
-    let mut rewrite = |value: &mut Value, path: &str| {
-        match numbers.get(&name_of(value)) {
-            Some(target) if *target == number => {
-                faults.push(fault(path, "SELF_RELATION", "another event, got the event itself".into()));
-            }
-            Some(target) => *value = (*target).into(),
-            None => faults.push(fault(path, "DANGLING_RELATION", format!("the index of an event of this submission, got {value}"))),
+    let mut rewrite = |value: &mut Value, path: &str| match numbers.get(&name_of(value)) {
+        Some(target) if *target == number => {
+            faults.push(fault(path, "SELF_RELATION", "another event, got the event itself".into()));
         }
+        Some(target) => *value = (*target).into(),
+        None => faults.push(fault(
+            path,
+            "DANGLING_RELATION",
+            format!("the index of an event of this submission, got {value}"),
+        )),
     };
     for field in ["parent_source_event_index", "related_source_event_index"] {
         if let Some(value) = event.get_mut(field).filter(|value| !value.is_null()) {
@@ -148,7 +168,11 @@ fn rewrite_relations(
         for (position, value) in related.iter().enumerate() {
             if !seen.insert(name_of(value)) {
                 let path = format!("{base}.related_source_event_indices[{position}]");
-                faults.push(fault(&path, "DUPLICATE_RELATION", format!("each event once, got {value} again")));
+                faults.push(fault(
+                    &path,
+                    "DUPLICATE_RELATION",
+                    format!("each event once, got {value} again"),
+                ));
             }
         }
     }
@@ -167,7 +191,11 @@ fn find_cycles(events: &[Value], faults: &mut Vec<Fault>) {
         while let Some(event) = at.filter(|event| !leads_to_root[*event]) {
             if trail.len() > events.len() {
                 let path = format!("$.message_events[{start}].parent_source_event_index");
-                faults.push(fault(&path, "CYCLIC_RELATION", "a parent that leads to a root, got a cycle".into()));
+                faults.push(fault(
+                    &path,
+                    "CYCLIC_RELATION",
+                    "a parent that leads to a root, got a cycle".into(),
+                ));
                 // One fault names the cycle; its other members need none.
                 break;
             }
@@ -210,7 +238,9 @@ fn without_nulls(payload: Map<String, Value>) -> Map<String, Value> {
     for (name, value) in &mut payload {
         match (name.as_str(), value) {
             ("source_message" | "agent_assessment" | "notification", object) => drop_nulls(object),
-            ("message_events" | "ai_task_results", Value::Array(events)) => events.iter_mut().for_each(drop_nulls),
+            ("message_events" | "ai_task_results", Value::Array(events)) => {
+                events.iter_mut().for_each(drop_nulls)
+            }
             _ => {}
         }
     }

@@ -33,7 +33,10 @@ pub fn check<'a>(event: &Event, shape: Shape, catalog: &'a Catalog) -> Result<Ve
 
 fn entries_of_event<'a>(event: &Event, catalog: &'a Catalog) -> Result<Vec<&'a Entry>, ContractError> {
     let Some(event_type) = event.event_type.as_deref() else {
-        return Err(("EVENT_TYPE_MISSING", format!("event_type is one of {}", catalog.event_types().join(", "))));
+        return Err((
+            "EVENT_TYPE_MISSING",
+            format!("event_type is one of {}", catalog.event_types().join(", ")),
+        ));
     };
     let entries: Vec<&Entry> = catalog.entries_for(event_type);
     if entries.is_empty() {
@@ -65,7 +68,10 @@ fn check_keys(event: &Event, needs_key: bool) -> Result<(), ContractError> {
     if let Some(Value::Object(keys)) = &event.case_keys
         && let Some(missing) = KEY_NAMES.into_iter().find(|name| !keys.contains_key(*name))
     {
-        return Err((CODE, format!("case_keys names all three keys, null where there is none; {missing} is missing")));
+        return Err((
+            CODE,
+            format!("case_keys names all three keys, null where there is none; {missing} is missing"),
+        ));
     }
     if needs_key && event.keys().is_empty() {
         return Err((CODE, "case_keys has at least one key that is not null for this event_type".into()));
@@ -81,9 +87,17 @@ fn check_manual_review(event: &Event) -> Result<(), ContractError> {
             Err((CODE, "S99 needs manual_review with reason_code, question and candidates".into()))
         }
         Some(Value::Object(review)) => {
-            let text = |name: &str| review.get(name).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
-            let complete = text("reason_code") && text("question") && review.get("candidates").is_some_and(Value::is_array);
-            if complete { Ok(()) } else { Err((CODE, "manual_review has reason_code, question and candidates".into())) }
+            let text = |name: &str| {
+                review.get(name).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty())
+            };
+            let complete = text("reason_code")
+                && text("question")
+                && review.get("candidates").is_some_and(Value::is_array);
+            if complete {
+                Ok(())
+            } else {
+                Err((CODE, "manual_review has reason_code, question and candidates".into()))
+            }
         }
         _ => Ok(()),
     }

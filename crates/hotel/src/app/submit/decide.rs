@@ -146,7 +146,13 @@ struct Judged {
     warnings: Vec<Warning>,
 }
 
-fn judge(context: &Context<'_>, event: &Event, entry: &Entry, target: &Target<'_>, orders: &Orders) -> Judged {
+fn judge(
+    context: &Context<'_>,
+    event: &Event,
+    entry: &Entry,
+    target: &Target<'_>,
+    orders: &Orders,
+) -> Judged {
     let mut found = match_target(entry, target);
     let order = target.unique();
     if let Some(order) = order {

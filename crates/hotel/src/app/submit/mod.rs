@@ -92,11 +92,16 @@ pub struct Submitted {
 }
 
 /// Takes a submission: a new batch, or the first answer again.
-pub async fn submit(hotel: &Arc<Hotel>, request: Request, submission: Submission) -> Result<Submitted, Error> {
+pub async fn submit(
+    hotel: &Arc<Hotel>,
+    request: Request,
+    submission: Submission,
+) -> Result<Submitted, Error> {
     let canonical = serde_json_canonicalizer::to_string(&submission.payload)?;
     let digest = hex(&Sha256::digest(canonical.as_bytes()));
     let events = submission.events()?;
-    let mapping = (submission.shape == Shape::V3 && !submission.mapping.is_empty()).then(|| submission.mapping.clone());
+    let mapping =
+        (submission.shape == Shape::V3 && !submission.mapping.is_empty()).then(|| submission.mapping.clone());
     let job = Arc::new(Job { hotel: Arc::clone(hotel), request, submission, events, canonical, digest });
     let digest = job.digest.clone();
     let mut answer = hotel
@@ -122,7 +127,8 @@ struct Job {
 impl Job {
     async fn run(&self, tx: &mut Transaction<'_>) -> Result<Answer, Error> {
         let hotel_id = tx.resolve_hotel(self.submission.hotel_id.as_deref()).await?;
-        let external_id = self.submission.source_message_id.as_deref().ok_or(Error::MissingSourceMessageId)?;
+        let external_id =
+            self.submission.source_message_id.as_deref().ok_or(Error::MissingSourceMessageId)?;
         let identity = only_message(tx.find_messages(hotel_id, external_id, None, None).await?)?;
         let (batch_id, replay) = match tx.active_batch(identity.inbox_id).await? {
             Some(batch) if batch.payload_digest == self.digest => (batch.batch_id, true),
@@ -139,7 +145,12 @@ impl Job {
     }
 
     /// Stores the batch with everything that follows from it, and returns its id.
-    async fn insert(&self, tx: &mut Transaction<'_>, hotel_id: i64, identity: &InboxIdentity) -> Result<i64, Error> {
+    async fn insert(
+        &self,
+        tx: &mut Transaction<'_>,
+        hotel_id: i64,
+        identity: &InboxIdentity,
+    ) -> Result<i64, Error> {
         let message = tx.message(hotel_id, identity.inbox_id).await?.ok_or(Error::SourceMessageNotFound)?;
         let first_id = tx.take_ids(1 + 3 * self.events.len()).await?;
         let mut orders = self.orders(tx, hotel_id).await?;
@@ -156,8 +167,12 @@ impl Job {
             now: context.now,
         };
         tx.insert_batch(&batch).await?;
-        let change =
-            OrderChange { task_id: None, actor: &self.request.caller, at: context.now, changes: json!(["created"]) };
+        let change = OrderChange {
+            task_id: None,
+            actor: &self.request.caller,
+            at: context.now,
+            changes: json!(["created"]),
+        };
         tx.insert_orders(hotel_id, &decisions.orders, &change).await?;
         tx.insert_transitions(&batch, decisions.transitions).await?;
         Ok(first_id)
@@ -165,7 +180,8 @@ impl Job {
 
     /// Every order that the events' keys could mean, with the open tasks on them.
     async fn orders(&self, tx: &mut Transaction<'_>, hotel_id: i64) -> Result<Orders, Error> {
-        let keys: Vec<CaseKeys> = self.events.iter().map(Event::keys).filter(|keys| !keys.is_empty()).collect();
+        let keys: Vec<CaseKeys> =
+            self.events.iter().map(Event::keys).filter(|keys| !keys.is_empty()).collect();
         let orders = tx.orders_by_keys(hotel_id, &keys).await?;
         let ids: Vec<i64> = orders.iter().map(|order| order.order_id).collect();
         let open = tx.open_tasks_of_orders(&ids).await?;
@@ -239,7 +255,9 @@ pub async fn cancel_draft(
     now: i64,
 ) -> Result<(), Error> {
     let order = tx.order(hotel_id, order_id).await?;
-    let Some(mut order) = order.filter(|order| order.status == crate::domain::order::DRAFT) else { return Ok(()) };
+    let Some(mut order) = order.filter(|order| order.status == crate::domain::order::DRAFT) else {
+        return Ok(());
+    };
     if tx.count_standing_tasks(order_id, task_id).await? > 0 {
         return Ok(());
     }

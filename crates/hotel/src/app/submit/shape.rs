@@ -94,10 +94,8 @@ const ASSESSMENT: &[Member] = &[
     member("reason", false, Kind::NullableText, "判断理由"),
     member("confidence", false, Kind::NullableConfidence, "0 到 1"),
 ];
-const NOTIFICATION: &[Member] = &[
-    member("title", true, Kind::Text, "通知标题"),
-    member("body", false, Kind::NullableText, "通知正文"),
-];
+const NOTIFICATION: &[Member] =
+    &[member("title", true, Kind::Text, "通知标题"), member("body", false, Kind::NullableText, "通知正文")];
 const SOURCE_MESSAGE: &[Member] = &[
     member("source_message_id", true, Kind::Text, "对应 AgentBus source.external_message_id"),
     member("subject", true, Kind::NullableText, "邮件主题"),
@@ -112,12 +110,22 @@ const EVENT: &[Member] = &[
     member("current_or_history", false, Kind::NullableText, "current 或 history，默认 current"),
     member("object_type", false, Kind::NullableText, "FIT 或 GROUP"),
     member("case_keys", false, Kind::NullableObject(CASE_KEYS), "业务 key，三项都要给出，没有的为 null"),
-    member("proposed_changes", false, Kind::NullableList(&Kind::Object(PROPOSED_CHANGE), 500), "建议的字段变化"),
+    member(
+        "proposed_changes",
+        false,
+        Kind::NullableList(&Kind::Object(PROPOSED_CHANGE), 500),
+        "建议的字段变化",
+    ),
     member("evidence", false, Kind::NullableList(&Kind::Object(EVIDENCE), 200), "原文证据"),
     member("manual_review", false, Kind::NullableObject(MANUAL_REVIEW), "需要人工复核时给出，三项都要给出"),
     member("parent_source_event_index", false, Kind::NullableIndex, "父事件"),
     member("related_source_event_index", false, Kind::NullableIndex, "相关事件"),
-    member("related_source_event_indices", false, Kind::NullableList(&Kind::Index, MAX_EVENTS), "相关事件列表"),
+    member(
+        "related_source_event_indices",
+        false,
+        Kind::NullableList(&Kind::Index, MAX_EVENTS),
+        "相关事件列表",
+    ),
     member("summary", false, Kind::NullableText, "给人看的摘要"),
     member("details", false, Kind::NullableFree, "其他信息，原样保存"),
 ];
@@ -133,14 +141,20 @@ const TASK_RESULT: &[Member] = &[
     ),
     member("task_type", true, Kind::Text, "任务类型，例如 CREATE_RESERVATION"),
     member("case_keys", false, Kind::NullableObject(CASE_KEYS), "业务 key"),
-    member("proposed_changes", false, Kind::NullableList(&Kind::Object(PROPOSED_CHANGE), 500), "建议的字段变化"),
+    member(
+        "proposed_changes",
+        false,
+        Kind::NullableList(&Kind::Object(PROPOSED_CHANGE), 500),
+        "建议的字段变化",
+    ),
     member("evidence", false, Kind::NullableList(&Kind::Object(EVIDENCE), 200), "原文证据"),
     member("manual_review", false, Kind::NullableObject(MANUAL_REVIEW), "人工复核"),
     member("current_or_history", false, Kind::NullableText, "current 或 history，默认 current"),
     member("details", false, Kind::NullableFree, "其他信息，原样保存"),
 ];
 
-const HOTEL_ID: Member = member("hotel_id", false, Kind::NullableText, "可选酒店上下文 ID；默认由 TH Hotel 后端解析");
+const HOTEL_ID: Member =
+    member("hotel_id", false, Kind::NullableText, "可选酒店上下文 ID；默认由 TH Hotel 后端解析");
 const PROVIDER: Member = member("source_provider", false, Kind::NullableText, "兼容字段；写入定位不使用");
 const CHANNEL: Member = member("source_channel", false, Kind::NullableText, "兼容字段；写入定位不使用");
 const WARNINGS: Member = member(
@@ -159,9 +173,24 @@ pub const V3: &[Member] = &[
     PROVIDER,
     CHANNEL,
     SOURCE,
-    member("message_events", true, Kind::List(&Kind::Object(EVENT), MAX_EVENTS), "V3 业务事件数组，按数组顺序编号"),
-    member("case_candidates", true, Kind::List(&Kind::Object(CASE_CANDIDATE), 1_000), "订单候选；无候选传空数组"),
-    member("unhandled_current_intents", true, Kind::List(&Kind::Object(INTENT), 1_000), "未覆盖的当前意图；无则空数组"),
+    member(
+        "message_events",
+        true,
+        Kind::List(&Kind::Object(EVENT), MAX_EVENTS),
+        "V3 业务事件数组，按数组顺序编号",
+    ),
+    member(
+        "case_candidates",
+        true,
+        Kind::List(&Kind::Object(CASE_CANDIDATE), 1_000),
+        "订单候选；无候选传空数组",
+    ),
+    member(
+        "unhandled_current_intents",
+        true,
+        Kind::List(&Kind::Object(INTENT), 1_000),
+        "未覆盖的当前意图；无则空数组",
+    ),
     WARNINGS,
 ];
 

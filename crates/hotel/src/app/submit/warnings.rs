@@ -57,7 +57,9 @@ fn missing_need(event: &Event, need: &str) -> Option<Warning> {
 
 fn dates(event: &Event, order: Option<&Order>, action: Action, today: &str) -> Vec<Warning> {
     let mut found = Vec::new();
-    let said = |field: &str| event.value(field).and_then(Value::as_str).filter(|text| is_date(text)).map(str::to_owned);
+    let said = |field: &str| {
+        event.value(field).and_then(Value::as_str).filter(|text| is_date(text)).map(str::to_owned)
+    };
     let arrival = said("arrival").or_else(|| order?.arrival.clone());
     let departure = said("departure").or_else(|| order?.departure.clone());
     if let (Some(arrival), Some(departure)) = (&arrival, &departure)
@@ -97,13 +99,16 @@ fn rooming_names(event: &Event) -> Vec<Warning> {
     let mut doubles = Vec::new();
     for name in lines.into_iter().flatten().filter_map(|line| line.get("name")?.as_str()) {
         let name = name.trim();
-        if !name.is_empty() && !seen.insert(name.to_lowercase()) && !doubles.iter().any(|known| known == name) {
+        if !name.is_empty() && !seen.insert(name.to_lowercase()) && !doubles.iter().any(|known| known == name)
+        {
             doubles.push(name.to_owned());
         }
     }
     doubles
         .into_iter()
-        .map(|name| Warning::new(WarningCode::DuplicateRoomingName, format!("名单中 {name} 出现多次。")).on("lines"))
+        .map(|name| {
+            Warning::new(WarningCode::DuplicateRoomingName, format!("名单中 {name} 出现多次。")).on("lines")
+        })
         .collect()
 }
 
@@ -116,7 +121,8 @@ fn cutoff(order: &Order, entry: &Entry, today: &str) -> Option<Warning> {
 fn currency(event: &Event, order: &Order) -> Option<Warning> {
     let (said, known) = (event.value("currency")?.as_str()?, order.fields.get("currency")?.as_str()?);
     let text = format!("币种 {said} 与订单的 {known} 不同。");
-    (!said.eq_ignore_ascii_case(known)).then(|| Warning::new(WarningCode::CurrencyMismatch, text).on("currency"))
+    (!said.eq_ignore_ascii_case(known))
+        .then(|| Warning::new(WarningCode::CurrencyMismatch, text).on("currency"))
 }
 
 /// YYYY-MM-DD, so that dates compare as text.
