@@ -1,2 +1,66 @@
-//! Developer commands.
-fn main() {}
+//! Developer commands, run as `cargo xtask COMMAND`. No product code lives here.
+//!
+//! One file per command (`test`, `check`, `bench`, `docs`); the rest are their parts. Errors are plain
+//! sentences, because their only reader is the developer in front of the terminal.
+
+mod bench;
+mod check;
+mod clients;
+mod conformance;
+mod docs;
+mod packages;
+mod paths;
+mod postgres;
+mod process;
+mod scenario;
+mod server;
+mod steps;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  test [--quick | --long]   every test; installs and starts what they need and says so
+                            --quick: only what needs nothing but Rust
+                            --long:  campaigns (kills, mutations, large stores) in full
+  clients                   of the tests, those with the official MCP clients alone
+  conformance               of the tests, the MCP conformance suite alone
+  check                     format, lints, licences, tidiness, generated docs
+  docs [--check]            writes the generated pages under docs/, or tells whether they are up to date
+  bench [--rounds N] [--seconds S]
+                            our server beside its peers, as ratios
+
+examples:
+  cargo xtask test --quick
+  cargo xtask check
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
+        ["test"] => test::run(test::Extent::Usual),
+        ["test", "--quick"] => test::run(test::Extent::Quick),
+        ["test", "--long"] => test::run(test::Extent::Long),
+        ["clients"] => server::build().and_then(|()| clients::run()),
+        ["conformance"] => server::build().and_then(|()| conformance::run()),
+        ["check"] => check::run(),
+        ["docs"] => docs::write(),
+        ["docs", "--check"] => docs::check(),
+        ["bench", options @ ..] => bench::run(options),
+        _ => {
+            steps::complain(USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            steps::complain(&message);
+            ExitCode::FAILURE
+        }
+    }
+}

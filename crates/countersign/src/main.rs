@@ -6,9 +6,16 @@ use std::{
 };
 
 use clap::{Parser, Subcommand};
+use commands::CommandError;
+use config::Config;
+use hotel::language::Language;
 
 mod commands;
+mod config;
 mod fixture;
+mod print;
+mod server;
+mod session;
 
 /// Two cores are the usual size of a small server; there the system's allocator costs a third of the throughput.
 #[global_allocator]
@@ -16,7 +23,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// AI agents read, propose and preview; they act only with a countersignature.
 #[derive(Debug, Parser)]
-#[command(name = "countersign", version)]
+#[command(name = "countersign", version, after_help = "Example: countersign demo")]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -24,23 +31,94 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the whole hotel server on a folder of its own, with e-mails to try it on
+    Demo(commands::demo::Demo),
+    /// The hotel server and its data
+    Hotel(commands::hotel::Hotel),
     /// Serve the tools that the conformance suite and the benches call
     #[command(hide = true)]
     Fixture(commands::fixture::Fixture),
+    /// Print a generated page of the documentation
+    #[command(hide = true)]
+    Docs(commands::docs::Docs),
+}
+
+impl Command {
+    fn config(&self) -> Result<Config, CommandError> {
+        match self {
+            Self::Hotel(hotel) => hotel.flags.load(),
+            // These are the same everywhere, whatever lies in the current folder.
+            Self::Demo(_) | Self::Fixture(_) | Self::Docs(_) => Ok(Config::default()),
+        }
+    }
+
+    /// What is logged without `RUST_LOG`. A command that ends by itself says what failed in its one line of error.
+    fn log_filter(&self) -> &'static str {
+        match self {
+            Self::Demo(_) | Self::Fixture(_) => "info",
+            Self::Hotel(hotel) => hotel.log_filter(),
+            Self::Docs(_) => "off",
+        }
+    }
+
+    async fn run(self, config: Config) -> Result<(), CommandError> {
+        match self {
+            Self::Demo(demo) => demo.run(config).await,
+            Self::Hotel(hotel) => hotel.run(config).await,
+            Self::Fixture(fixture) => fixture.run().await,
+            Self::Docs(docs) => docs.run(),
+        }
+    }
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    govern::logging::init();
-    let ended = match cli.command {
-        Command::Fixture(fixture) => fixture.run(),
+    let command = Cli::parse().command;
+    govern::logging::init(command.log_filter());
+    let config = match command.config() {
+        Ok(config) => config,
+        Err(error) => return failed(&error, Language::English),
     };
+    let language = config.hotel.language;
+    let runtime = match tokio::runtime::Runtime::new() {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(&CommandError::Runtime(error), language),
+    };
+    let ended = runtime.block_on(command.run(config));
+    // After a signal, a thread may still be blocked in a read of stdin.
+    runtime.shutdown_background();
     match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // When stderr is gone as well, the exit code is all there is left to say.
-            let _ = writeln!(io::stderr(), "error: {error}");
-            ExitCode::FAILURE
+        Err(error) if !error.is_broken_pipe() => failed(&error, language),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn failed(error: &CommandError, language: Language) -> ExitCode {
+    // When stderr is gone as well, the exit code is all there is left to say.
+    let _ = writeln!(io::stderr(), "error: {}", error.message(language));
+    ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn without_example(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+        let path = format!("{path} {}", command.get_name());
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        if !help.starts_with("Example: countersign ") {
+            found.push(path.clone());
         }
+        command.get_subcommands().for_each(|inner| without_example(inner, &path, found));
+    }
+
+    #[test]
+    fn every_command_shows_an_example_in_its_help() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        let mut found = Vec::new();
+        without_example(&command, "", &mut found);
+        assert_eq!(found, [] as [&str; 0]);
     }
 }

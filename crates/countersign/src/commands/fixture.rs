@@ -32,15 +32,7 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    pub(crate) fn run(self) -> Result<(), CommandError> {
-        let runtime = tokio::runtime::Runtime::new().map_err(CommandError::Runtime)?;
-        let ended = runtime.block_on(self.serve());
-        // After a signal, a thread may still be blocked in a read of stdin.
-        runtime.shutdown_background();
-        ended
-    }
-
-    async fn serve(self) -> Result<(), CommandError> {
+    pub(crate) async fn run(self) -> Result<(), CommandError> {
         let (recorder, flusher) = Recorder::start(Arc::new(Forgetful));
         let gate =
             Gate::new(&Policy::default(), FixtureService::tools()).expect("the default policy names no tool");
@@ -69,8 +61,9 @@ async fn serve_http(server: Arc<Server<FixtureService>>, address: SocketAddr) ->
     let refused = |reason| CommandError::Listen { address: address.to_string(), reason };
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let bound = listener.local_addr().map_err(CommandError::Serve)?;
+    let shutdown = shutdown_signal();
     tracing::info!("listening on http://{bound}/mcp");
-    govern::http::serve(listener, http::router(server, None), shutdown_signal())
+    govern::http::serve(listener, http::router(server, None), shutdown)
         .await
         .map_err(CommandError::Serve)
 }

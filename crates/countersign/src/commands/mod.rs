@@ -1,16 +1,70 @@
 //! The commands, one file each.
 
+pub(crate) mod demo;
+pub(crate) mod docs;
 pub(crate) mod fixture;
+pub(crate) mod hotel;
+mod hotels;
+mod ingest;
+mod messages;
+mod migrate;
+mod serve;
+mod tasks;
+mod tokens;
 
 use std::io;
 
+use ::hotel::{audit::KeyError, catalog::CatalogError, language::Language, store::StoreError};
+use govern::{config::ConfigError, gate::PolicyError};
 use thiserror::Error;
 
-/// Why a command failed. The message tells what to do next.
+use crate::print::PrintError;
+
+/// Most rows that a list shows unless asked for more.
+const LIST_LIMIT: u32 = 1000;
+
+/// Why a command failed; [`CommandError::message`] tells what to do next.
 #[derive(Debug, Error)]
 pub(crate) enum CommandError {
+    /// The configuration is not usable.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The task catalogue is not usable.
+    #[error("{0}; mend the file that [hotel] catalog names, or leave the key out for the catalogue that ships")]
+    Catalog(#[from] CatalogError),
+    /// The policy is not usable.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// There is no usable audit key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The hotel refused or failed.
+    #[error(transparent)]
+    Hotel(#[from] ::hotel::Error),
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A file of the program's own cannot be read or written.
+    #[error("the file {path} cannot be used ({reason}); check its folder, its permissions and the room on the disk")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        reason: io::Error,
+    },
+    /// Some messages were not taken in; which ones was printed.
+    #[error("{failed} of {read} messages failed; mend what is listed above and run the same command again")]
+    Ingest {
+        /// How many failed.
+        failed: usize,
+        /// How many were read.
+        read: usize,
+    },
+    /// stdout did not take the output.
+    #[error(transparent)]
+    Output(#[from] PrintError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {reason}; choose another address with --listen")]
+    #[error("cannot listen on {address} ({}); choose another address with --listen", reason.kind())]
     Listen {
         /// The address.
         address: String,
@@ -23,4 +77,38 @@ pub(crate) enum CommandError {
     /// The asynchronous runtime did not start.
     #[error("the runtime did not start: {0}; the system may be out of threads or memory")]
     Runtime(io::Error),
+}
+
+impl CommandError {
+    /// What happened and what to do next, in one line.
+    pub(crate) fn message(&self, language: Language) -> String {
+        let text = match self {
+            Self::Hotel(error) => explain(error, language),
+            Self::Key(KeyError::Store(error)) => explain(error, language),
+            Self::Store(error) => error.advice(language),
+            other => other.to_string(),
+        };
+        text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Whether the reader of stdout had enough, as `head` has: no failure.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.0.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// The hotel's message with its code; for the operator also what mends the database, and the particulars of a
+/// decision that was refused.
+fn explain(error: &::hotel::Error, language: Language) -> String {
+    use ::hotel::Error;
+    match error {
+        Error::Store(error) => error.advice(language),
+        Error::ConfirmBlocked(_)
+        | Error::ReasonRequired(_)
+        | Error::VersionConflict(_)
+        | Error::SourceMessageAmbiguous(_) => {
+            format!("{} [{}] {}", error.message(language), error.code(), error.details())
+        }
+        _ => format!("{} [{}]", error.message(language), error.code()),
+    }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::case_context::TaskSummary;
 use super::submit::only_message;
 use super::{Hotel, Request};
+use crate::domain::warning::{Warning, WarningCode};
 use crate::error::{Error, Fault, SourceMessageChoice};
 use crate::store::conversations::ConversationRow;
 use crate::store::inbox::{InboxRow, Place};
@@ -61,6 +62,9 @@ pub struct Messages {
     pub truncated: bool,
     /// Leads to the next page.
     pub next_cursor: Option<String>,
+    /// For the envelope: which messages lost hidden content.
+    #[serde(skip)]
+    pub warnings: Vec<Warning>,
 }
 
 /// A message as queries show it: never raw HTML, attachments or URLs (contract section 6.3).
@@ -155,13 +159,15 @@ pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query) -> Re
         external_conversation_id: conversation.as_ref().map(|found| found.external_conversation_id.clone()),
         message_count: count,
         messages: page,
+        warnings: rows.iter().take(fitting).filter_map(hidden_content).collect(),
         truncated,
         next_cursor: last
             .map(|(row, found)| cursor("m", &[found.conversation_id, row.received_at, row.inbox_id])),
     })
 }
 
-async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids: Vec<i64>) -> Result<(), Error> {
+/// Notes that the bodies of these messages were read. Commits before it returns: no note, no body.
+pub(super) async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids: Vec<i64>) -> Result<(), Error> {
     if inbox_ids.is_empty() {
         return Ok(());
     }
@@ -176,11 +182,17 @@ async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids: Vec<i64>)
         .await
 }
 
+fn hidden_content(row: &InboxRow) -> Option<Warning> {
+    let text = format!("邮件 {} 中含有被移除的隐藏内容。", row.external_message_id);
+    let hidden = row.warnings.contains("HIDDEN_CONTENT_REMOVED");
+    hidden.then(|| Warning::new(WarningCode::HiddenContentRemoved, text).on(&row.external_message_id))
+}
+
 /// The conversation that is meant; none for an unknown conversation id.
 async fn find(tx: &mut Transaction<'_>, query: &Query) -> Result<Option<ConversationRow>, Error> {
     let hotel_id = tx.resolve_hotel(query.hotel_id.as_deref()).await?;
-    let (provider, channel) = (given(&query.source_provider), given(&query.source_channel));
-    if let Some(external_id) = given(&query.external_conversation_id) {
+    let (provider, channel) = (given(query.source_provider.as_ref()), given(query.source_channel.as_ref()));
+    if let Some(external_id) = given(query.external_conversation_id.as_ref()) {
         let found = tx.conversations_by_external_id(hotel_id, external_id, provider, channel).await?;
         return preferred(
             found,
@@ -189,7 +201,7 @@ async fn find(tx: &mut Transaction<'_>, query: &Query) -> Result<Option<Conversa
         )
         .map(|mut rows| rows.pop());
     }
-    let external_id = given(&query.source_message_id).unwrap_or_default();
+    let external_id = given(query.source_message_id.as_ref()).unwrap_or_default();
     let found = tx.find_messages(hotel_id, external_id, provider, channel).await?;
     let found = preferred(
         found,
@@ -255,7 +267,8 @@ async fn read_messages(
 
 impl Query {
     fn check(&self) -> Result<(), Error> {
-        if given(&self.external_conversation_id).or(given(&self.source_message_id)).is_some() {
+        if given(self.external_conversation_id.as_ref()).or(given(self.source_message_id.as_ref())).is_some()
+        {
             return Ok(());
         }
         Err(Error::InvalidArgument(Fault {
@@ -280,7 +293,7 @@ impl Query {
 
     /// The numbers in the cursor, which is bound to the tool and the conversation.
     fn place<const N: usize>(&self, kind: &str, conversation_id: i64) -> Result<Option<[i64; N]>, Error> {
-        let Some(cursor) = given(&self.cursor) else { return Ok(None) };
+        let Some(cursor) = given(self.cursor.as_ref()) else { return Ok(None) };
         let read = || {
             let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
             let mut parts = text.split('.');
@@ -305,8 +318,8 @@ fn cursor(kind: &str, numbers: &[i64]) -> String {
 }
 
 /// A text that is there and not blank.
-fn given(text: &Option<String>) -> Option<&str> {
-    text.as_deref().map(str::trim).filter(|text| !text.is_empty())
+fn given(text: Option<&String>) -> Option<&str> {
+    text.map(|text| text.trim()).filter(|text| !text.is_empty())
 }
 
 impl Message {

@@ -2,11 +2,14 @@
 
 pub mod case_context;
 pub mod conversation;
+pub mod hotels;
 pub mod ingest;
+pub mod messages;
 pub mod object_detail;
 pub mod submit;
 pub mod target;
 pub mod tasks;
+pub mod tokens;
 
 use std::sync::Arc;
 
@@ -15,6 +18,7 @@ use govern::random::Random;
 
 use crate::audit::AuditKey;
 use crate::catalog::Catalog;
+use crate::error::{Error, Fault};
 use crate::language::Language;
 use crate::mail::LinkPolicy;
 use crate::metrics::Metrics;
@@ -98,4 +102,14 @@ impl Hotel {
         self.metrics.observe(&record);
         record
     }
+}
+
+/// A text that an operator must give, without the blanks around it.
+fn not_blank(text: &str, name: &str) -> Result<String, Error> {
+    let text = text.trim();
+    if !text.is_empty() {
+        return Ok(text.to_owned());
+    }
+    let expected = "a text that is not blank".to_owned();
+    Err(Error::InvalidArgument(Fault { path: name.to_owned(), code: "INVALID_VALUE", expected }))
 }

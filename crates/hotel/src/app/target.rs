@@ -9,7 +9,7 @@ use crate::store::tasks::TaskRow;
 /// A set of orders, findable by key, with the open tasks on them.
 #[derive(Debug, Default)]
 pub struct Orders {
-    orders: Vec<Order>,
+    all: Vec<Order>,
     by_key: HashMap<(&'static str, String), Vec<usize>>,
     open_types: HashSet<(i64, String)>,
     open_cancels: HashSet<i64>,
@@ -45,9 +45,9 @@ impl Orders {
     /// Adds an order.
     pub fn add(&mut self, order: Order) {
         for (name, value) in order.keys.present() {
-            self.by_key.entry((name, value.to_owned())).or_default().push(self.orders.len());
+            self.by_key.entry((name, value.to_owned())).or_default().push(self.all.len());
         }
-        self.orders.push(order);
+        self.all.push(order);
     }
 
     /// Notes that an order has an open task.
@@ -74,8 +74,7 @@ impl Orders {
         let mut keys_that_match = Vec::new();
         for (name, value) in keys.present() {
             if let Some(found) = self.by_key.get(&(name, value.to_owned())) {
-                keys_that_match
-                    .push((name, found.iter().map(|place| self.orders[*place].order_id).collect()));
+                keys_that_match.push((name, found.iter().map(|place| self.all[*place].order_id).collect()));
                 places.extend(found);
             }
         }
@@ -83,7 +82,7 @@ impl Orders {
         places.dedup();
         let matches = places
             .into_iter()
-            .map(|place| &self.orders[place])
+            .map(|place| &self.all[place])
             .map(|order| (order, keys.matched_by(&order.keys)));
         Target { matches: matches.collect(), keys_that_match }
     }

@@ -24,8 +24,11 @@ pub struct Route {
     pub effect: Effect,
     /// The scope that a caller needs.
     pub scope: &'static str,
-    pub(super) run: for<'a> fn(&'a Arc<Hotel>, &'a Request, &'a str) -> BoxFuture<'a, Result<Done, Error>>,
+    pub(super) run: Run,
 }
+
+/// The work of a route; the text is one strict JSON object.
+type Run = for<'a> fn(&'a Arc<Hotel>, &'a Request, &'a str) -> BoxFuture<'a, Result<Done, Error>>;
 
 /// What a route answers.
 pub(super) struct Done {
@@ -81,11 +84,11 @@ pub static ROUTES: [Route; 6] = [
 
 fn case_context<'a>(
     hotel: &'a Arc<Hotel>,
-    _: &'a Request,
+    request: &'a Request,
     body: &'a str,
 ) -> BoxFuture<'a, Result<Done, Error>> {
     async move {
-        let context = case_context::query(hotel, arguments::parse(body)?).await?;
+        let context = case_context::query(hotel, arguments::parse(body)?, request.budget).await?;
         done(&context, context.warnings.clone())
     }
     .boxed()
@@ -118,7 +121,8 @@ fn conversation_messages<'a>(
 ) -> BoxFuture<'a, Result<Done, Error>> {
     async move {
         let query = arguments::parse(body)?;
-        done(&conversation::messages(hotel, request, query).await?, Vec::new())
+        let messages = conversation::messages(hotel, request, query).await?;
+        done(&messages, messages.warnings.clone())
     }
     .boxed()
 }

@@ -1,6 +1,8 @@
 //! Bytes to text: the label is believed where it can be true, and guessed where it is absent or false.
 
-use encoding_rs::{BIG5, EUC_KR, Encoding, GB18030, ISO_2022_JP, SHIFT_JIS, UTF_8, WINDOWS_1252};
+use std::borrow::Cow;
+
+use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, ISO_2022_JP, SHIFT_JIS, UTF_8, WINDOWS_1252};
 
 use super::transfer::base64;
 
@@ -26,11 +28,21 @@ pub(super) fn decode(label: &str, bytes: &[u8]) -> Decoded {
     if encoding == WINDOWS_1252 && std::str::from_utf8(bytes).is_ok() {
         return known(String::from_utf8_lossy(bytes).into_owned());
     }
-    let (text, _, failed) = encoding.decode(bytes);
-    if failed && encoding == UTF_8 && is_mostly_not_utf8(bytes) {
-        return guess(bytes);
+    let (text, failed) = decode_as(encoding, bytes);
+    if failed && is_mostly_undecoded(&text) {
+        let guessed = guess(bytes);
+        if !is_mostly_undecoded(&guessed.text) {
+            return guessed;
+        }
     }
-    known(text.into_owned())
+    known(text)
+}
+
+/// The text, and whether anything in it could not be decoded.
+fn decode_as(encoding: &'static Encoding, bytes: &[u8]) -> (String, bool) {
+    let bytes = if encoding == ISO_2022_JP { without_idle_escapes(bytes) } else { Cow::Borrowed(bytes) };
+    let (text, _, failed) = encoding.decode(&bytes);
+    (text.into_owned(), failed)
 }
 
 fn known(text: String) -> Decoded {
@@ -55,17 +67,15 @@ fn named(label: &str) -> Option<&'static Encoding> {
     }
 }
 
-/// Few of the non-ASCII bytes form UTF-8, so that a damaged UTF-8 text is not taken for another charset.
-fn is_mostly_not_utf8(bytes: &[u8]) -> bool {
-    let high = bytes.iter().filter(|byte| !byte.is_ascii()).count();
-    let valid: usize =
-        bytes.utf8_chunks().map(|chunk| chunk.valid().bytes().filter(|byte| !byte.is_ascii()).count()).sum();
-    valid * 2 < high
+/// So much is undecoded that the label must be false; a little is damage, which no other charset would mend.
+fn is_mostly_undecoded(text: &str) -> bool {
+    let foreign = text.chars().filter(|character| !character.is_ascii()).count();
+    text.chars().filter(|character| *character == char::REPLACEMENT_CHARACTER).count() * 3 > foreign
 }
 
 fn guess(bytes: &[u8]) -> Decoded {
     if bytes.windows(3).any(|window| matches!(window, [0x1B, b'$', b'B' | b'@'])) {
-        return Decoded { text: ISO_2022_JP.decode(bytes).0.into_owned(), guessed: true };
+        return Decoded { text: decode_as(ISO_2022_JP, bytes).0, guessed: true };
     }
     if let Ok(text) = std::str::from_utf8(bytes) {
         return known(text.to_owned());
@@ -76,64 +86,91 @@ fn guess(bytes: &[u8]) -> Decoded {
 
 /// The likeliest encoding of bytes that are not UTF-8. A hotel in China gets GBK first, so it wins a tie.
 fn guess_eight_bit(bytes: &[u8]) -> &'static Encoding {
-    let mut runs = bytes.split(u8::is_ascii).map(<[u8]>::len).filter(|length| *length > 0).peekable();
-    if runs.peek().is_some()
-        && runs.clone().all(|length| length == 1)
-        && !bytes.windows(2).any(is_katakana_pair)
-    {
+    let sample = sample(bytes);
+    if is_western(sample) {
         return WINDOWS_1252;
     }
-    let candidates: [(&Encoding, fn(u8, u8) -> bool); 4] = [
-        (GB18030, |lead, trail| matches!(lead, 0xA1..=0xA3 | 0xB0..=0xD7) && trail >= 0xA1),
-        (EUC_KR, |lead, trail| matches!(lead, 0xA1 | 0xA3 | 0xB0..=0xC8) && trail >= 0xA1),
-        (BIG5, |lead, _| matches!(lead, 0xA1..=0xC6)),
-        (SHIFT_JIS, |lead, _| matches!(lead, 0x81..=0x83 | 0x88..=0x97)),
-    ];
     let mut best = (GB18030, 0);
-    for (encoding, is_common) in candidates {
-        let (text, _, failed) = encoding.decode(bytes);
-        if failed {
-            continue;
-        }
-        let mut score = share_of_common_pairs(bytes, encoding, is_common);
-        // Korean fits inside the Chinese ranges and scores full in both; Chinese text uses the second half too.
-        if encoding == EUC_KR
-            && (score < 1000 || text.chars().filter(|character| !character.is_ascii()).count() < 4)
-        {
-            score = 0;
-        }
-        // Japanese is told by its kana.
-        if encoding == SHIFT_JIS
-            && !text.chars().any(|character| matches!(character, '\u{3041}'..='\u{30FA}'))
-        {
-            score = 0;
-        }
-        if score > best.1 || (encoding == EUC_KR && score == 1000) {
+    for encoding in [GB18030, EUC_KR, BIG5, SHIFT_JIS, EUC_JP] {
+        let (text, _, failed) = encoding.decode(sample);
+        let score = if failed { 0 } else { plausibility(encoding, sample, &text) };
+        if score > best.1 {
             best = (encoding, score);
         }
     }
     best.0
 }
 
-fn is_katakana_pair(pair: &[u8]) -> bool {
-    matches!(pair, [0x82 | 0x83, 0x40..=0x7E])
+/// Enough to judge by, cut where no character can be split.
+fn sample(bytes: &[u8]) -> &[u8] {
+    const ENOUGH: usize = 64 * 1024;
+    let head = &bytes[..bytes.len().min(ENOUGH)];
+    let end = if head.len() < bytes.len() { head.iter().rposition(|byte| *byte < 0x40) } else { None };
+    &head[..end.unwrap_or(head.len())]
 }
 
-/// Per mille of the two-byte characters that are everyday ones in the encoding.
-fn share_of_common_pairs(bytes: &[u8], encoding: &Encoding, is_common: fn(u8, u8) -> bool) -> usize {
-    let (mut pairs, mut common, mut at) = (0, 0, 0);
-    while at < bytes.len() {
-        let is_single = bytes[at].is_ascii() || (encoding == SHIFT_JIS && matches!(bytes[at], 0xA1..=0xDF));
-        if is_single {
-            at += 1;
-            continue;
+/// Accented letters stand alone or in twos between many plain ones; two-byte characters come in long runs.
+fn is_western(bytes: &[u8]) -> bool {
+    let runs: Vec<usize> = bytes.split(u8::is_ascii).map(<[u8]>::len).filter(|length| *length > 0).collect();
+    let high: usize = runs.iter().sum();
+    let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    high > 0 && runs.iter().all(|length| *length <= 2) && runs.contains(&1) && high * 3 < letters
+}
+
+/// Per mille of the two-byte characters that are everyday ones in the encoding; 0 when the text cannot be in it,
+/// 1001 when a mark of its language decides.
+fn plausibility(encoding: &'static Encoding, bytes: &[u8], text: &str) -> usize {
+    let is_kana = |character: &char| matches!(character, '\u{3041}'..='\u{30FA}');
+    let foreign = text.chars().filter(|character| !character.is_ascii()).count();
+    // Japanese is told by its kana, which no other of these texts shows when read as Japanese.
+    if encoding == SHIFT_JIS || encoding == EUC_JP {
+        return if text.chars().filter(is_kana).count() * 5 < foreign { 0 } else { 1001 };
+    }
+    let share = share_of_pairs(bytes, |lead, trail| {
+        if encoding == GB18030 {
+            matches!(lead, 0xA1..=0xA3 | 0xB0..=0xD7) && trail >= 0xA1
+        } else if encoding == BIG5 {
+            matches!(lead, 0xA1..=0xC6)
+        } else {
+            trail >= 0xA1 && matches!(lead, 0xA1 | 0xA3 | 0xB0..=0xC8)
         }
-        let trail = bytes.get(at + 1).copied().unwrap_or_default();
-        pairs += 1;
-        common += usize::from(is_common(bytes[at], trail));
-        at += 2;
+    });
+    if encoding != EUC_KR {
+        return share;
+    }
+    // Korean fits inside the Chinese range and would tie with it; Chinese text uses the rest of that range too.
+    if share == 1000 && foreign >= 4 { 1001 } else { 0 }
+}
+
+/// Per mille of the two-byte characters for which `is_common` holds.
+fn share_of_pairs(bytes: &[u8], is_common: impl Fn(u8, u8) -> bool) -> usize {
+    let (mut pairs, mut common) = (0, 0);
+    let mut rest = bytes;
+    while let Some((&lead, after)) = rest.split_first() {
+        rest = after;
+        if let (false, Some((&trail, after))) = (lead.is_ascii(), after.split_first()) {
+            pairs += 1;
+            common += usize::from(is_common(lead, trail));
+            rest = after;
+        }
     }
     common * 1000 / pairs.max(1)
+}
+
+/// ISO-2022-JP without escape sequences that another follows at once. They stand where encoded words or lines were
+/// joined, and the decoder takes them for errors.
+fn without_idle_escapes(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let mut output = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&byte, after)) = rest.split_first() {
+        if let [0x1B, b'(' | b'$', _, 0x1B, ..] = rest {
+            rest = &rest[3..];
+        } else {
+            output.push(byte);
+            rest = after;
+        }
+    }
+    Cow::Owned(output)
 }
 
 /// UTF-7 (RFC 2152). A run may end at any character outside base64, with or without the closing minus.
@@ -219,13 +256,20 @@ mod tests {
     }
 
     #[test]
+    fn joined_iso_2022_jp_words_leave_no_mark() {
+        let word = encoded(ISO_2022_JP, "予約");
+        assert_eq!(decode("iso-2022-jp", &[word.clone(), word].concat()).text, "予約予約");
+    }
+
+    #[test]
     fn unlabelled_text_is_guessed() {
         for (encoding, text) in [
             (GB18030, "您好，请帮忙预订两间大床房，谢谢！"),
             (BIG5, "您好，請幫忙預訂兩間大床房，謝謝！"),
             (SHIFT_JIS, "お世話になっております。ご予約をお願いします。"),
+            (EUC_JP, "お世話になっております。ご予約をお願いします。"),
             (EUC_KR, "안녕하세요 객실 두 개를 예약하고 싶습니다"),
-            (WINDOWS_1252, "Café Zürich, déjà payé"),
+            (WINDOWS_1252, "Café Zürich, déjà payé, confirmação até amanhã"),
         ] {
             let decoded = decode("", &encoded(encoding, text));
             assert_eq!((decoded.text.as_str(), decoded.guessed), (text, true));
@@ -241,8 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn gbk_under_a_utf8_label_is_found_out() {
+    fn a_false_label_is_found_out() {
         assert_eq!(decode("utf-8", &encoded(GB18030, "请确认预订")).text, "请确认预订");
+        assert_eq!(decode("iso-2022-jp", &encoded(EUC_JP, "ご予約の確認です")).text, "ご予約の確認です");
+    }
+
+    #[test]
+    fn a_little_damage_does_not_change_the_charset() {
+        assert_eq!(decode("utf-8", b"\xE8\xAF\xB7\xE7\xA1\xAE\xE8\xAE\xA4 \xE9\xA2").text, "请确认 \u{FFFD}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use govern::text::visible;
+use jiff::fmt::rfc2822;
 use mail_parser::parsers::MessageStream;
 use mail_parser::{DateTime, HeaderValue};
 
@@ -67,14 +68,22 @@ impl<'a> Headers<'a> {
         self.all(name).flat_map(addresses).collect()
     }
 
+    /// The author: the first From entry that is an address, else the first.
+    pub fn sender(&self) -> Option<Address> {
+        let mut authors = self.addresses("from");
+        let first = authors.iter().position(|author| author.email.contains('@')).unwrap_or_default();
+        (first < authors.len()).then(|| authors.swap_remove(first))
+    }
+
     /// The Date field, in milliseconds since the Unix epoch.
     pub fn date_ms(&self) -> Option<i64> {
-        let text = self.text("date");
-        DateTime::parse_rfc822(&format!("{text}\n"))
-            .filter(DateTime::is_valid)
-            .or_else(|| DateTime::parse_rfc3339(&text).filter(DateTime::is_valid))
-            .filter(|date| date.year >= 1970)
+        let text = without_zone_names(&self.text("date"));
+        let lenient = |date: Option<DateTime>| date.filter(|date| date.is_valid() && date.year >= 1970);
+        lenient(DateTime::parse_rfc822(&format!("{text}\n")))
+            .or_else(|| lenient(DateTime::parse_rfc3339(&text)))
             .map(|date| date.to_timestamp() * 1000)
+            // The only reader of the three that knows a time without seconds.
+            .or_else(|| Some(rfc2822::DateTimeParser::new().parse_timestamp(&text).ok()?.as_millisecond()))
     }
 
     fn all(&self, name: &str) -> impl Iterator<Item = &[u8]> {
@@ -82,6 +91,19 @@ impl<'a> Headers<'a> {
             .iter()
             .filter(move |(found, _)| found.eq_ignore_ascii_case(name))
             .map(|(_, value)| value.as_ref())
+    }
+}
+
+/// `GMT+08:00` as `+0800`, which is how the zone should have been written.
+fn without_zone_names(date: &str) -> String {
+    let Some((time, offset)) = date.split_once("GMT").or_else(|| date.split_once("UTC")) else {
+        return date.to_owned();
+    };
+    let digits: String = offset.chars().filter(char::is_ascii_digit).collect();
+    match (offset.chars().next(), digits.len()) {
+        (Some(sign @ ('+' | '-')), 4) => format!("{time}{sign}{digits}"),
+        (Some(sign @ ('+' | '-')), 1 | 2) => format!("{time}{sign}{digits:0>2}00"),
+        _ => date.to_owned(),
     }
 }
 
@@ -169,7 +191,7 @@ fn flush_words(run: &mut Vec<Word>, segments: &mut Vec<Segment>) {
     for word in run.drain(..) {
         if word.is_base64 {
             open_base64.extend_from_slice(word.text);
-            if word.text.ends_with(b"=") || open_base64.len() % 4 == 0 {
+            if word.text.ends_with(b"=") || open_base64.len().is_multiple_of(4) {
                 bytes.extend(transfer::base64(&open_base64).unwrap_or_default());
                 open_base64.clear();
             }
@@ -340,9 +362,21 @@ mod tests {
     }
 
     #[test]
+    fn an_unquoted_comma_does_not_hide_the_sender() {
+        let headers = headers("From: Smith, John <john@example.com>\n\n");
+        assert_eq!(headers.sender().unwrap().email, "john@example.com");
+    }
+
+    #[test]
     fn dates_are_read_leniently() {
-        for text in ["Mon, 30 Nov 2026 08:00:00 +0800 (CST)", "30 Nov 2026 00:00 GMT", "2026-11-30T00:00:00Z"]
-        {
+        for text in [
+            "Mon, 30 Nov 2026 08:00:00 +0800 (CST)",
+            "30 Nov 2026 00:00 GMT",
+            "Mon, 30 Nov 2026 8:00:00 GMT+08:00",
+            "30 Nov 2026 08:00:00 UTC+8",
+            "Mon, 30 Nov 2026 00:00:00 -0000",
+            "2026-11-30T00:00:00Z",
+        ] {
             assert_eq!(headers(&format!("Date: {text}\n\n")).date_ms(), Some(1_795_996_800_000), "{text}");
         }
         assert_eq!(headers("Date: soon\n\n").date_ms(), None);

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use super::header::{Headers, next_line};
 use super::param::Parameterised;
-use super::{Attachment, DegradedReason, MailWarning, charset, html, text, transfer};
+use super::{Attachment, DegradedReason, LinkPolicy, MailWarning, charset, html, text, transfer};
 
 /// Multiparts inside multiparts; a deeper one is kept whole as an attachment.
 const MAX_DEPTH: usize = 30;
@@ -76,8 +76,8 @@ struct Walk {
     undecoded: usize,
     guessed: bool,
     cut_short: bool,
-    encrypted: bool,
-    tnef: bool,
+    /// Why a body may be inside a part that cannot be read.
+    sealed: Option<DegradedReason>,
 }
 
 impl Walk {
@@ -85,18 +85,20 @@ impl Walk {
         self.parts += 1;
         let mut content_type = headers.parameterised("content-type");
         if !content_type.value.contains('/') {
-            content_type.value = if place.in_digest { "message/rfc822" } else { "text/plain" }.to_owned();
+            content_type.value = String::from(if place.in_digest { "message/rfc822" } else { "text/plain" });
         }
         let disposition = headers.parameterised("content-disposition");
         if let Some(kind) = content_type.value.strip_prefix("multipart/") {
             let is_within_bounds = place.depth < MAX_DEPTH && self.parts < MAX_PARTS;
             self.cut_short |= !is_within_bounds;
-            self.encrypted |= kind == "encrypted";
+            if kind == "encrypted" {
+                self.sealed = Some(DegradedReason::Encrypted);
+            }
             if is_within_bounds && let Some(children) = split_multipart(&content_type, content) {
                 return self.multipart(kind, children, place);
             }
             if is_within_bounds {
-                content_type.value = "text/plain".to_owned();
+                content_type.value = String::from("text/plain");
             }
         }
         let decoded = transfer::decode(&headers.text("content-transfer-encoding"), content);
@@ -154,16 +156,17 @@ impl Walk {
     fn attach(&mut self, content_type: &Parameterised, disposition: &Parameterised, bytes: &[u8]) {
         let given =
             disposition.parameter("filename").or_else(|| content_type.parameter("name")).unwrap_or_default();
-        let mut name = text::one_line(given, super::LinkPolicy::Keep);
+        let mut name = text::one_line(given, LinkPolicy::Keep);
         if name.is_empty() && content_type.value == "message/rfc822" {
-            let subject = Headers::split(bytes).0.text("subject");
-            name = format!("{}.eml", text::one_line(&subject, super::LinkPolicy::Host));
+            let subject = text::one_line(&Headers::split(bytes).0.text("subject"), LinkPolicy::Host);
+            name = format!("{}.eml", if subject.is_empty() { "message" } else { &subject });
         }
-        self.tnef |= content_type.value.ends_with("/ms-tnef")
-            || content_type.value.ends_with("/vnd.ms-tnef")
-            || name.eq_ignore_ascii_case("winmail.dat");
-        self.encrypted |=
-            matches!(content_type.value.as_str(), "application/pkcs7-mime" | "application/x-pkcs7-mime");
+        let kind = content_type.value.strip_prefix("application/").unwrap_or_default();
+        if matches!(kind, "pkcs7-mime" | "x-pkcs7-mime") {
+            self.sealed = Some(DegradedReason::Encrypted);
+        } else if matches!(kind, "ms-tnef" | "vnd.ms-tnef") || name.eq_ignore_ascii_case("winmail.dat") {
+            self.sealed = self.sealed.or(Some(DegradedReason::TnefUnreadable));
+        }
         let content_type = if content_type.value.is_empty() { "text/plain" } else { &content_type.value };
         self.attachments.push(Attachment {
             name,
@@ -176,12 +179,8 @@ impl Walk {
         // A few damaged characters leave a text readable; a tenth of them does not.
         if self.undecoded * 10 > self.characters {
             Some(DegradedReason::Undecodable)
-        } else if self.encrypted && !has_body {
-            Some(DegradedReason::Encrypted)
-        } else if self.tnef && !has_body {
-            Some(DegradedReason::TnefUnreadable)
         } else {
-            self.cut_short.then_some(DegradedReason::TooDeep)
+            self.sealed.filter(|_| !has_body).or(self.cut_short.then_some(DegradedReason::TooDeep))
         }
     }
 
@@ -194,7 +193,7 @@ impl Walk {
             ));
         }
         if self.undecoded > 0 {
-            let message = format!("{} characters of the body could not be decoded.", self.undecoded);
+            let message = format!("Characters of the body that could not be decoded: {}.", self.undecoded);
             warnings.push(MailWarning::new("CHARACTERS_UNDECODED", message));
         }
         if self.cut_short {

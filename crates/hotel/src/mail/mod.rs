@@ -18,7 +18,7 @@ mod transfer;
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use demo::demo;
 
@@ -33,7 +33,7 @@ pub struct Mail {
     pub references: Vec<String>,
     /// Subject on one line; empty when the mail has none.
     pub subject: String,
-    /// The first From address.
+    /// The author: the first From entry that is an address.
     pub from: Option<Address>,
     /// To addresses, groups flattened.
     pub to: Vec<Address>,
@@ -122,7 +122,8 @@ pub struct MailWarning {
 }
 
 /// What becomes of a URL in text. Configuration: `[hotel] text_links`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum LinkPolicy {
     /// `https://example.com/a?b` becomes `[link: example.com]`.
     #[default]
@@ -152,7 +153,7 @@ pub fn parse(raw: &[u8], links: LinkPolicy) -> Mail {
         in_reply_to: headers.ids("in-reply-to"),
         references: headers.ids("references"),
         subject: text::one_line(&headers.text("subject"), links),
-        from: headers.addresses("from").into_iter().next(),
+        from: headers.sender(),
         to: headers.addresses("to"),
         cc: headers.addresses("cc"),
         date_ms,

@@ -95,11 +95,10 @@ fn join(pieces: &[Piece]) -> String {
     };
     let mut label = String::new();
     let mut bytes = Vec::new();
-    let mut expected = first.section;
-    for piece in pieces.iter().filter(|piece| piece.is_encoded || piece.section > 0) {
-        if piece.section != expected {
-            break;
-        }
+    let sections = pieces.iter().filter(|piece| piece.is_encoded || piece.section > 0);
+    for (_, piece) in
+        (first.section..).zip(sections).take_while(|(expected, piece)| piece.section == *expected)
+    {
         let mut value = piece.value.as_slice();
         if piece.is_encoded && piece.section == first.section {
             let mut marks = value.splitn(3, |byte| *byte == b'\'');
@@ -109,11 +108,10 @@ fn join(pieces: &[Piece]) -> String {
             }
         }
         if piece.is_encoded {
-            bytes.extend(transfer::unescape(b'%', value))
+            bytes.extend(transfer::unescape(b'%', value));
         } else {
-            bytes.extend_from_slice(value)
+            bytes.extend_from_slice(value);
         }
-        expected += 1;
     }
     charset::decode(&label, &bytes).text
 }

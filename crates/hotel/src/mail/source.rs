@@ -245,3 +245,110 @@ fn unquoted(line: &[u8]) -> &[u8] {
     let marks = line.iter().take_while(|byte| **byte == b'>').count();
     if marks > 0 && line[marks..].starts_with(b"From ") { &line[1..] } else { line }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in files {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        folder
+    }
+
+    /// Origins relative to the folder, with contents.
+    fn read_all(folder: &Path, name: &str) -> Vec<(String, String)> {
+        let prefix = format!("{}/", folder.display());
+        read(&folder.join(name))
+            .map(|mail| {
+                let mail = mail.unwrap();
+                (mail.origin.replace(&prefix, ""), String::from_utf8(mail.bytes).unwrap())
+            })
+            .collect()
+    }
+
+    fn names(found: &[(String, String)]) -> Vec<&str> {
+        found.iter().map(|(name, _)| name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_named_file_is_read_whatever_it_looks_like() {
+        let folder = folder(&[("note.txt", "no header here")]);
+        assert_eq!(
+            read_all(folder.path(), "note.txt"),
+            [("note.txt".to_owned(), "no header here".to_owned())]
+        );
+    }
+
+    #[test]
+    fn an_mbox_is_split_and_unquoted() {
+        let folder = folder(&[(
+            "in.mbox",
+            "From a@x Mon Nov 30 08:00:00 2026\nSubject: 1\n\n>From here\n>>From there\n\nFrom the sentence 1\n\n\
+             From b@x Mon Nov 30 09:00:00 2026\r\nSubject: 2\r\n\r\nlast",
+        )]);
+        assert_eq!(
+            read_all(folder.path(), "in.mbox"),
+            [
+                (
+                    "in.mbox#1".to_owned(),
+                    "Subject: 1\n\nFrom here\n>From there\n\nFrom the sentence 1\n\n".to_owned()
+                ),
+                ("in.mbox#2".to_owned(), "Subject: 2\r\n\r\nlast".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_maildir_gives_new_and_cur_but_not_tmp() {
+        let folder = folder(&[("new/1", "a"), ("cur/2:2,S", "b"), ("tmp/3", "c"), (".Sent/cur/4", "d")]);
+        assert_eq!(names(&read_all(folder.path(), "")), [".Sent/cur/4", "cur/2:2,S", "new/1"]);
+    }
+
+    #[test]
+    fn a_folder_is_searched_in_order_for_what_looks_like_mail() {
+        let folder = folder(&[
+            ("b/2.eml", "x"),
+            ("a/1.EML", "x"),
+            ("c", "Received: by x\n\n"),
+            ("d.txt", "From a@x Mon Nov 30 08:00:00 2026\nTo: b\n\n"),
+            ("list.json", "{\"a\":1}"),
+            ("README", "Subject matter"),
+        ]);
+        assert_eq!(names(&read_all(folder.path(), "")), ["a/1.EML", "b/2.eml", "c", "d.txt#1"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_loop_of_links_ends() {
+        let folder = folder(&[("a/1.eml", "x")]);
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("a/loop")).unwrap();
+        assert_eq!(names(&read_all(folder.path(), "")), ["a/1.eml"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_in_words_a_person_can_use() {
+        let fault = read(Path::new("no-such-file.eml")).next().unwrap().unwrap_err();
+        assert_eq!(
+            fault.to_string(),
+            "no-such-file.eml cannot be read (entity not found); check that it exists and that this user may read it"
+        );
+    }
+
+    #[test]
+    fn an_oversized_message_is_named_and_the_next_is_read() {
+        let mut mailbox = "From a@x Mon Nov 30 08:00:00 2026\nSubject: big\n\n".to_owned();
+        mailbox.push_str(&format!("{}\n", "x".repeat(1023)).repeat(MAX_MESSAGE_BYTES / 1024));
+        mailbox.push_str("\nFrom b@x Mon Nov 30 09:00:00 2026\nSubject: small\n\n");
+        let folder = folder(&[("in.mbox", &mailbox)]);
+        let found: Vec<_> = read(&folder.path().join("in.mbox")).collect();
+        assert!(matches!(&found[0], Err(SourceFault::TooLarge { origin }) if origin.ends_with("in.mbox#1")));
+        assert_eq!(found[1].as_ref().unwrap().bytes, b"Subject: small\n\n");
+    }
+}

@@ -51,14 +51,14 @@ pub(super) fn unescape(mark: u8, text: &[u8]) -> Vec<u8> {
     let mut output = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((&byte, after)) = rest.split_first() {
-        let escaped = (byte == mark).then(|| after.first_chunk().and_then(hexadecimal)).flatten();
+        let escaped = (byte == mark).then(|| after.first_chunk().copied().and_then(hexadecimal)).flatten();
         output.push(escaped.unwrap_or(byte));
         rest = if escaped.is_some() { &after[2..] } else { after };
     }
     output
 }
 
-fn hexadecimal(digits: &[u8; 2]) -> Option<u8> {
+fn hexadecimal(digits: [u8; 2]) -> Option<u8> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|value| u8::try_from(value).ok());
     Some(digit(digits[0])? << 4 | digit(digits[1])?)
 }

@@ -102,11 +102,12 @@ const LISTED_FAULTS: usize = 20;
 
 fn listed_faults(error: &Error) -> String {
     let Error::SubmitPayloadInvalid(faults) = error else { return String::new() };
-    faults
+    let lines: Vec<String> = faults
         .iter()
         .take(LISTED_FAULTS)
-        .map(|fault| format!("\n- {} {}: {}", fault.path, fault.code, fault.expected))
-        .collect()
+        .map(|fault| format!("- {} {}: {}", fault.path, fault.code, fault.expected))
+        .collect();
+    format!("\n{}", lines.join("\n"))
 }
 
 /// The error of a call that the gate refused.

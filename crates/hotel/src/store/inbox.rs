@@ -74,6 +74,29 @@ record! {
 }
 
 record! {
+    /// What a list of messages shows of each; no body.
+    #[derive(Debug, Clone)]
+    pub struct InboxHead {
+        /// Internal id.
+        inbox_id: i64,
+        /// The id that callers use.
+        external_message_id: String,
+        /// The conversation's external id.
+        external_conversation_id: String,
+        /// Unix milliseconds.
+        received_at: i64,
+        /// `Name <address>`.
+        sender: Option<String>,
+        /// Decoded subject.
+        subject: String,
+        /// SANITIZED_HTML, TEXT_ONLY or EMPTY.
+        html_render_mode: String,
+        /// Why there is no full HTML.
+        html_degraded_reason: Option<String>,
+    }
+}
+
+record! {
     struct Count { count: i64 }
 }
 
@@ -155,8 +178,11 @@ impl Transaction<'_> {
     }
 
     /// The newest messages of a hotel.
-    pub async fn newest_messages(&mut self, hotel_id: i64, limit: i64) -> Result<Vec<InboxRow>, Error> {
-        let sql = select_inbox!("WHERE hotel_id = $1 ORDER BY received_at DESC, inbox_id DESC LIMIT $2");
+    pub async fn newest_messages(&mut self, hotel_id: i64, limit: i64) -> Result<Vec<InboxHead>, Error> {
+        let sql = "SELECT m.inbox_id, m.external_message_id, c.external_conversation_id, m.received_at, m.sender,
+                     m.subject, m.html_render_mode, m.html_degraded_reason
+                   FROM platform_source_message_inbox m JOIN conversation c ON c.conversation_id = m.conversation_id
+                   WHERE m.hotel_id = $1 ORDER BY m.received_at DESC, m.inbox_id DESC LIMIT $2";
         Ok(self.all(sql, &[hotel_id.into(), limit.into()]).await?)
     }
 
@@ -206,6 +232,11 @@ impl Transaction<'_> {
             self.execute(sql, &[row.inbox_id.into(), raw.into()]).await?;
         }
         Ok(())
+    }
+
+    /// How many bodies were read.
+    pub async fn count_accesses(&mut self) -> Result<i64, Error> {
+        Ok(self.one::<Count>("SELECT COUNT(*) AS count FROM source_message_access", &[]).await?.count)
     }
 
     /// Notes who read which bodies.

@@ -4,12 +4,14 @@
 //! transaction and answers when it is durable. On SQLite one writer task commits whatever has
 //! queued up together (group commit), so that one flush of the disk serves many callers.
 
+mod advice;
 pub mod audit;
 pub mod batches;
 pub mod conversations;
 pub mod hotels;
 mod ids;
 pub mod inbox;
+mod lease;
 mod migrate;
 pub mod orders;
 pub mod tasks;
@@ -32,8 +34,9 @@ use sqlx::sqlite::{
 
 use crate::error::Error;
 use ids::PostgresIds;
+pub use lease::Lease;
 pub(crate) use transaction::record;
-pub use transaction::{Record, Transaction, Value};
+pub use transaction::{MaybeDamaged, Record, Transaction, Value};
 use writer::Writer;
 
 /// How long a writer waits for another process that holds the SQLite write lock.
@@ -116,6 +119,14 @@ impl Db {
         Ok(db)
     }
 
+    /// Opens a database unless its SQLite file is not there: what only looks must not make an empty one.
+    pub async fn open_existing(url: &str) -> Result<Option<Self>, StoreError> {
+        match sqlite_path(url) {
+            Some(path) if !path.is_file() => Ok(None),
+            _ => Self::open(url).await.map(Some),
+        }
+    }
+
     /// Migrates either database; returns how many migrations were applied.
     pub async fn migrate(url: &str) -> Result<usize, StoreError> {
         let (db, applied) = match sqlite_path(url) {
@@ -183,7 +194,7 @@ impl Db {
                 loop {
                     match write_postgres(pool, ids, &job).await {
                         Err(Error::Store(error)) if error.lost_race() && attempt < POSTGRES_ATTEMPTS => {
-                            attempt += 1
+                            attempt += 1;
                         }
                         result => return result,
                     }

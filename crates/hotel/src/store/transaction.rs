@@ -71,6 +71,16 @@ impl From<Vec<u8>> for Value {
     }
 }
 
+/// A row as far as it can be read: the error says which column holds what this program does not write there.
+#[derive(Debug)]
+pub struct MaybeDamaged<T>(pub Result<T, String>);
+
+impl<'r, R: sqlx::Row, T: FromRow<'r, R>> FromRow<'r, R> for MaybeDamaged<T> {
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        Ok(Self(T::from_row(row).map_err(|error| error.to_string())))
+    }
+}
+
 /// A row type that both databases can fill; see [`record!`](super::record).
 pub trait Record: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
 impl<T> Record for T where T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> + Send + Unpin {}
@@ -223,6 +233,6 @@ where
 }
 
 /// PostgreSQL's TEXT cannot hold U+0000; on both databases the replacement character stands in its place.
-fn without_nul(text: String) -> String {
+pub fn without_nul(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text }
 }

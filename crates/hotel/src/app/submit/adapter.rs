@@ -61,20 +61,16 @@ fn choose_shape(value: &Value) -> Result<(Shape, &'static [Member]), Error> {
         ("ai_task_results", Shape::V2, shape::V2),
     ];
     shapes.retain(|(name, ..)| there(name));
-    match shapes[..] {
-        [(_, shape, members)] => Ok((shape, members)),
-        _ => {
-            let found: Vec<&str> = shapes.iter().map(|(name, ..)| *name).collect();
-            let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
-            Err(Error::SubmitPayloadInvalid(vec![Fault {
-                path: "$".into(),
-                code: if shapes.is_empty() { "SHAPE_MISSING" } else { "SHAPE_MIXED" },
-                expected: format!(
-                    "exactly one of message_events, route_code and ai_task_results, got {found}"
-                ),
-            }]))
-        }
+    if let [(_, shape, members)] = shapes[..] {
+        return Ok((shape, members));
     }
+    let found: Vec<&str> = shapes.iter().map(|(name, ..)| *name).collect();
+    let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
+    Err(Error::SubmitPayloadInvalid(vec![Fault {
+        path: "$".into(),
+        code: if shapes.is_empty() { "SHAPE_MISSING" } else { "SHAPE_MIXED" },
+        expected: format!("exactly one of message_events, route_code and ai_task_results, got {found}"),
+    }]))
 }
 
 /// A source_message without its id is the service's to refuse, whatever else it lacks.
@@ -239,7 +235,7 @@ fn without_nulls(payload: Map<String, Value>) -> Map<String, Value> {
         match (name.as_str(), value) {
             ("source_message" | "agent_assessment" | "notification", object) => drop_nulls(object),
             ("message_events" | "ai_task_results", Value::Array(events)) => {
-                events.iter_mut().for_each(drop_nulls)
+                events.iter_mut().for_each(drop_nulls);
             }
             _ => {}
         }
@@ -250,4 +246,194 @@ fn without_nulls(payload: Map<String, Value>) -> Map<String, Value> {
 
 fn fault(path: &str, code: &'static str, expected: String) -> Fault {
     Fault { path: path.to_owned(), code, expected }
+}
+
+#[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "json! makes values")]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn v3(events: Value) -> Value {
+        json!({
+            "source_message": {"source_message_id": "m1", "subject": null, "from": null, "cc": [],
+                "received_at": null, "source_channel": "Email"},
+            "message_events": events, "case_candidates": [], "unhandled_current_intents": [],
+        })
+    }
+
+    fn faults(payload: Value) -> Vec<(String, &'static str)> {
+        match from_mcp(payload) {
+            Err(Error::SubmitPayloadInvalid(faults)) => {
+                faults.into_iter().map(|fault| (fault.path, fault.code)).collect()
+            }
+            other => panic!("expected faults, got {other:?}"),
+        }
+    }
+
+    fn fault_of_event(event: Value) -> Vec<(String, &'static str)> {
+        faults(v3(json!([event])))
+    }
+
+    fn related(index: &str, field: &str, to: Value) -> Value {
+        json!({"source_event_index": index, field: to})
+    }
+
+    #[test]
+    fn events_are_numbered_in_array_order_and_relations_follow() {
+        let submission = from_mcp(v3(json!([
+            {"source_event_index": "E_CHILD_1", "parent_source_event_index": "E1"},
+            {"source_event_index": "E1", "related_source_event_indices": ["E_CHILD_1"]},
+        ])))
+        .unwrap();
+        let events = &submission.payload["message_events"];
+        assert_eq!(events[0], json!({"source_event_index": 1, "parent_source_event_index": 2}));
+        assert_eq!(events[1], json!({"source_event_index": 2, "related_source_event_indices": [1]}));
+        assert_eq!(submission.mapping[0].original, "E_CHILD_1");
+    }
+
+    #[test]
+    fn the_business_form_over_rest_is_the_mapped_form_over_mcp() {
+        let agent =
+            from_mcp(v3(json!([{"source_event_index": "E1", "summary": null}, {"source_event_index": "E2",
+            "parent_source_event_index": "E1"}])));
+        let business = from_rest(v3(json!([{"source_event_index": 1}, {"source_event_index": 2,
+            "parent_source_event_index": 1}])));
+        assert_eq!(agent.unwrap().payload, business.unwrap().payload);
+    }
+
+    #[test]
+    fn over_rest_an_index_is_its_place_in_the_array() {
+        let wrong = from_rest(v3(json!([{"source_event_index": 2}])));
+        assert!(
+            matches!(wrong, Err(Error::SubmitPayloadInvalid(faults)) if faults[0].code == "INDEX_NOT_IN_ORDER")
+        );
+    }
+
+    #[test]
+    fn relations_that_lead_nowhere_twice_to_themselves_or_in_circles_are_refused() {
+        let index = "$.message_events[0].";
+        let one = |field: &str, to: Value| fault_of_event(related("E1", field, to));
+        assert_eq!(
+            one("parent_source_event_index", json!("E9")),
+            [(format!("{index}parent_source_event_index"), "DANGLING_RELATION")]
+        );
+        assert_eq!(
+            one("related_source_event_index", json!("E1")),
+            [(format!("{index}related_source_event_index"), "SELF_RELATION")]
+        );
+        let twice = v3(
+            json!([related("E1", "related_source_event_indices", json!(["E2", "E2"])), {"source_event_index": "E2"}]),
+        );
+        assert_eq!(
+            faults(twice),
+            [(format!("{index}related_source_event_indices[1]"), "DUPLICATE_RELATION")]
+        );
+        let circle = v3(json!([
+            related("E1", "parent_source_event_index", json!("E2")),
+            related("E2", "parent_source_event_index", json!("E1")),
+        ]));
+        assert_eq!(faults(circle), [(format!("{index}parent_source_event_index"), "CYCLIC_RELATION")]);
+    }
+
+    #[test]
+    fn related_events_may_name_each_other() {
+        let mutual = v3(json!([
+            related("E1", "related_source_event_index", json!("E2")),
+            related("E2", "related_source_event_index", json!("E1")),
+        ]));
+        assert!(from_mcp(mutual).is_ok());
+    }
+
+    #[test]
+    fn an_index_is_there_not_blank_and_of_its_own() {
+        let path = "$.message_events[0].source_event_index".to_owned();
+        assert_eq!(fault_of_event(json!({})), [(path.clone(), "MISSING_FIELD")]);
+        assert_eq!(fault_of_event(json!({"source_event_index": " "})), [(path.clone(), "INVALID_VALUE")]);
+        assert_eq!(fault_of_event(json!({"source_event_index": 0})), [(path.clone(), "INVALID_VALUE")]);
+        assert_eq!(fault_of_event(json!({"source_event_index": null})), [(path, "WRONG_TYPE")]);
+        let same = faults(v3(json!([{"source_event_index": 1}, {"source_event_index": "1"}])));
+        assert_eq!(same, [("$.message_events[1].source_event_index".to_owned(), "DUPLICATE_INDEX")]);
+    }
+
+    #[test]
+    fn every_fault_is_listed_at_once() {
+        let payload = json!({
+            "colour": "red",
+            "source_message": {"source_message_id": "m1", "subject": 5, "from": null, "received_at": null,
+                "source_channel": "Fax"},
+            "message_events": [{"source_event_index": "E1", "event": "x"}, "E2"],
+            "case_candidates": "[]",
+        });
+        let mut found = faults(payload);
+        found.sort();
+        let expected = [
+            ("$.case_candidates", "WRONG_TYPE"),
+            ("$.colour", "UNKNOWN_FIELD"),
+            ("$.message_events[0].event", "UNKNOWN_FIELD"),
+            ("$.message_events[1]", "WRONG_TYPE"),
+            ("$.source_message.cc", "MISSING_FIELD"),
+            ("$.source_message.source_channel", "UNKNOWN_VALUE"),
+            ("$.source_message.subject", "WRONG_TYPE"),
+            ("$.unhandled_current_intents", "MISSING_FIELD"),
+        ];
+        assert_eq!(found, expected.map(|(path, code)| (path.to_owned(), code)));
+    }
+
+    #[test]
+    fn a_stringified_array_is_refused_with_a_hint() {
+        let Err(Error::SubmitPayloadInvalid(faults)) = from_mcp(v3(json!("[]"))) else { panic!("accepted") };
+        assert!(faults[0].expected.contains("send the value itself"), "{}", faults[0].expected);
+    }
+
+    #[test]
+    fn exactly_one_shape_is_sent() {
+        assert_eq!(faults(json!({})), [("$".to_owned(), "SHAPE_MISSING")]);
+        let mut mixed = v3(json!([]));
+        mixed["ai_task_results"] = json!([]);
+        assert_eq!(faults(mixed), [("$".to_owned(), "SHAPE_MIXED")]);
+    }
+
+    #[test]
+    fn a_missing_source_message_is_left_to_the_service() {
+        let mut without = v3(json!([]));
+        without.as_object_mut().unwrap().remove("source_message");
+        assert_eq!(from_mcp(without).unwrap().source_message_id, None);
+        for message in [
+            json!({}),
+            json!({"source_message_id": null}),
+            json!({"source_message_id": "  ", "subject": null,
+            "from": null, "cc": [], "received_at": null, "source_channel": "Email"}),
+        ] {
+            let mut payload = v3(json!([]));
+            payload["source_message"] = message;
+            assert_eq!(from_mcp(payload).unwrap().source_message_id, None);
+        }
+    }
+
+    #[test]
+    fn compatibility_fields_are_removed_and_only_v2_and_rest_compare_the_hotel() {
+        let with_hotel = |mut payload: Value| {
+            payload["hotel_id"] = json!("99");
+            payload["source_provider"] = json!("AGENTBUS");
+            payload["source_channel"] = json!("EMAIL");
+            payload
+        };
+        let v2 = json!({"source_message_id": "m1", "ai_task_results": []});
+        let over_mcp = from_mcp(with_hotel(v3(json!([])))).unwrap();
+        assert_eq!(over_mcp.hotel_id, None);
+        assert_eq!(over_mcp.payload, from_mcp(v3(json!([]))).unwrap().payload);
+        assert_eq!(from_mcp(with_hotel(v2)).unwrap().hotel_id.as_deref(), Some("99"));
+        assert_eq!(from_rest(with_hotel(v3(json!([])))).unwrap().hotel_id.as_deref(), Some("99"));
+    }
+
+    #[test]
+    fn more_than_the_most_events_are_refused() {
+        let events = |count: usize| -> Value {
+            (1..=count).map(|number| json!({"source_event_index": number})).collect()
+        };
+        assert!(from_mcp(v3(events(shape::MAX_EVENTS))).is_ok());
+        assert_eq!(faults(v3(events(shape::MAX_EVENTS + 1))), [("$.message_events".to_owned(), "TOO_MANY")]);
+    }
 }

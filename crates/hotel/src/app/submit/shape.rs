@@ -325,9 +325,8 @@ impl Kind {
             Self::Number => "a positive integer or its decimal string",
             Self::NullableConfidence => "a number from 0 to 1, or null",
             Self::Any => "any value",
-            Self::NullableFree => "an object or null",
             Self::Object(_) => "an object",
-            Self::NullableObject(_) => "an object or null",
+            Self::NullableFree | Self::NullableObject(_) => "an object or null",
             Self::List(..) => "an array",
             Self::NullableList(..) => "an array or null",
         }

@@ -67,6 +67,8 @@ impl Layout {
 
     fn start(&mut self, name: &str) {
         match name {
+            // At the start of a line it makes an empty one, as in `<div><br></div>`.
+            "br" if self.gap >= Gap::Line || self.output.is_empty() => self.ask(Gap::EmptyLine),
             "br" => self.breaks += 1,
             "hr" => {
                 self.ask(Gap::Line);

@@ -229,6 +229,12 @@ CREATE TABLE audit_seal (
     sealed_at BIGINT NOT NULL
 );
 
+-- Tells a node that holds another key than the trail's; the key itself is never in the database.
+CREATE TABLE audit_key (
+    name TEXT PRIMARY KEY,
+    fingerprint TEXT NOT NULL
+);
+
 CREATE TABLE lease (
     name TEXT PRIMARY KEY,
     holder TEXT NOT NULL,

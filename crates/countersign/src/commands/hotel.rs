@@ -1,0 +1,56 @@
+//! `countersign hotel …`: the server and its data.
+
+use clap::{Args, Subcommand};
+
+use super::{CommandError, hotels, ingest, messages, migrate, serve, tasks, tokens};
+use crate::{
+    config::{Config, Flags},
+    session,
+};
+
+/// The hotel server and its data
+#[derive(Debug, Args)]
+#[command(after_help = "Example: countersign hotel ingest ./mails --db sqlite:countersign-data/hotel.db")]
+pub(crate) struct Hotel {
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Serve(serve::Serve),
+    Migrate(migrate::Migrate),
+    Ingest(ingest::Ingest),
+    Hotels(hotels::Hotels),
+    Tokens(tokens::Tokens),
+    Tasks(tasks::Tasks),
+    Messages(messages::Messages),
+}
+
+impl Hotel {
+    /// What is logged without `RUST_LOG`.
+    pub(crate) fn log_filter(&self) -> &'static str {
+        if matches!(self.action, Action::Serve(_)) { "info" } else { "off" }
+    }
+
+    pub(crate) async fn run(self, config: Config) -> Result<(), CommandError> {
+        let action = match self.action {
+            Action::Migrate(migrate) => return migrate.run(&config).await,
+            action => action,
+        };
+        let hotel = session::open(&config).await?;
+        let ended = match action {
+            Action::Migrate(_) => Ok(()),
+            Action::Serve(serve) => serve.run(&hotel, config).await,
+            Action::Ingest(ingest) => ingest.run(&hotel).await,
+            Action::Hotels(hotels) => hotels.run(&hotel).await,
+            Action::Tokens(tokens) => tokens.run(&hotel).await,
+            Action::Tasks(tasks) => tasks.run(&hotel).await,
+            Action::Messages(messages) => messages.run(&hotel).await,
+        };
+        hotel.db.close().await;
+        ended
+    }
+}

@@ -1,0 +1,127 @@
+//! The whole configuration: every section and key there is, and the flags that all commands share.
+
+use std::{fmt, path::PathBuf};
+
+use clap::Args;
+use govern::{gate::Policy, mcp::McpOptions};
+use hotel::{app::ChangedPayload, language::Language, mail::LinkPolicy};
+use serde::Deserialize;
+
+use crate::commands::CommandError;
+
+/// Where the server listens unless told otherwise.
+pub(crate) const LISTEN: &str = "127.0.0.1:8750";
+
+/// The configuration of every command.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) mcp: McpOptions,
+    pub(crate) policy: Policy,
+    pub(crate) hotel: HotelSection,
+}
+
+/// The `[hotel]` section.
+#[derive(Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct HotelSection {
+    /// `sqlite:PATH` or `postgres://…`; may hold a password.
+    pub(crate) db: String,
+    /// Address and port of the server.
+    pub(crate) listen: String,
+    /// A task catalogue in the place of the embedded one.
+    pub(crate) catalog: Option<PathBuf>,
+    /// What a changed submission for the same message does.
+    pub(crate) on_changed_payload: ChangedPayload,
+    /// The language of summaries and error messages.
+    pub(crate) language: Language,
+    /// What is shown of a link in an e-mail.
+    pub(crate) text_links: LinkPolicy,
+}
+
+impl Default for HotelSection {
+    fn default() -> Self {
+        Self {
+            db: "sqlite:countersign-data/hotel.db".to_owned(),
+            listen: LISTEN.to_owned(),
+            catalog: None,
+            on_changed_payload: ChangedPayload::default(),
+            language: Language::default(),
+            text_links: LinkPolicy::default(),
+        }
+    }
+}
+
+impl fmt::Debug for HotelSection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("HotelSection")
+            .field("listen", &self.listen)
+            .field("catalog", &self.catalog)
+            .field("on_changed_payload", &self.on_changed_payload)
+            .field("language", &self.language)
+            .field("text_links", &self.text_links)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Flags of every command that works on a database.
+#[derive(Debug, Args)]
+pub(crate) struct Flags {
+    /// Configuration file; without it ./countersign.toml when that exists
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Database: sqlite:PATH or postgres://USER@HOST/NAME [default: sqlite:countersign-data/hotel.db]
+    #[arg(long, global = true, value_name = "URL")]
+    db: Option<String>,
+}
+
+impl Flags {
+    /// The configuration: the file, over it the environment, over that the flags.
+    pub(crate) fn load(&self) -> Result<Config, CommandError> {
+        let flags = self.db.iter().map(|db| ("hotel.db", db.clone()));
+        // A variable that is not Unicode cannot be one of ours.
+        let environment = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Ok(govern::config::load(self.config.as_deref(), environment, flags)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_can_be_set_in_the_file() {
+        let text = r#"
+            [mcp]
+            schema_profile = "contract"
+            text = "json"
+            result_budget_bytes = 1000
+            body_limit_bytes = 2000
+            allowed_hosts = ["hotel.example"]
+            allowed_origins = ["https://hotel.example"]
+            [policy]
+            read_only = true
+            toolsets = ["hotel"]
+            disabled_tools = []
+            per_minute = 60
+            [hotel]
+            db = "postgres://u:hunter2@host/db"
+            listen = "127.0.0.1:1"
+            catalog = "catalog.toml"
+            on_changed_payload = "supersede_untouched"
+            language = "en"
+            text_links = "keep"
+        "#;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("c.toml");
+        std::fs::write(&file, text).unwrap();
+        let config: Config = govern::config::load(Some(&file), [], []).unwrap();
+        assert_eq!(config.hotel.language, Language::English);
+        assert_eq!(config.hotel.text_links, LinkPolicy::Keep);
+        assert_eq!(config.hotel.on_changed_payload, ChangedPayload::SupersedeUntouched);
+        assert!(config.policy.read_only);
+        assert!(!format!("{config:?}").contains("hunter2"));
+    }
+}

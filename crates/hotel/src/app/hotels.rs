@@ -1,0 +1,125 @@
+//! Hotels: adding one, listing them, choosing the ACTIVE one.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Hotel, Request, not_blank};
+use crate::error::Error;
+use crate::store::boxed;
+use crate::store::hotels::HotelRow;
+
+/// A hotel as people and programs see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HotelView {
+    /// Its id, as text.
+    pub hotel_id: String,
+    /// Its name.
+    pub name: String,
+    /// ACTIVE or INACTIVE.
+    pub status: String,
+    /// ISO time.
+    pub created_at: String,
+}
+
+/// Adds a hotel and returns its id. `active` leaves other ACTIVE hotels as they are, so that nothing is switched
+/// over by accident; [`activate`] chooses one.
+pub async fn add(hotel: &Arc<Hotel>, request: Request, name: &str, active: bool) -> Result<i64, Error> {
+    let shared = Arc::new((Arc::clone(hotel), request, not_blank(name, "name")?));
+    hotel
+        .db
+        .write(move |tx| {
+            let shared = Arc::clone(&shared);
+            boxed(async move {
+                let (hotel, request, name) = &*shared;
+                let hotel_id = tx.insert_hotel(name, active, hotel.clock.now_ms()).await?;
+                let record = hotel.record(request, "hotel_add", format!("hotel:{hotel_id}"), None);
+                tx.append_audit(&hotel.audit_key, &[record]).await?;
+                Ok(hotel_id)
+            })
+        })
+        .await
+}
+
+/// Makes one hotel the only ACTIVE one.
+pub async fn activate(hotel: &Arc<Hotel>, request: Request, hotel_id: i64) -> Result<(), Error> {
+    let shared = Arc::new((Arc::clone(hotel), request));
+    hotel
+        .db
+        .write(move |tx| {
+            let shared = Arc::clone(&shared);
+            boxed(async move {
+                let (hotel, request) = &*shared;
+                tx.activate_hotel(hotel_id).await?;
+                let record = hotel.record(request, "hotel_activate", format!("hotel:{hotel_id}"), None);
+                tx.append_audit(&hotel.audit_key, &[record]).await
+            })
+        })
+        .await
+}
+
+/// All hotels, oldest first.
+pub async fn list(hotel: &Hotel) -> Result<Vec<HotelView>, Error> {
+    let rows = hotel.db.read(|tx| boxed(tx.hotels())).await?;
+    Ok(rows.iter().map(HotelView::from_row).collect())
+}
+
+/// The only ACTIVE hotel's id; HOTEL_NOT_RESOLVED when there is none or several.
+pub async fn active(hotel: &Hotel) -> Result<i64, Error> {
+    hotel.db.read(|tx| boxed(tx.resolve_hotel(None))).await
+}
+
+impl HotelView {
+    fn from_row(row: &HotelRow) -> Self {
+        Self {
+            hotel_id: row.hotel_id.to_string(),
+            name: row.name.clone(),
+            status: row.status.clone(),
+            created_at: govern::time::iso(row.created_at),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::on_each_database;
+
+    #[tokio::test]
+    async fn activating_one_hotel_makes_the_others_inactive() {
+        on_each_database(async |rig| {
+            let first = add(&rig.hotel, rig.request("local"), "甲", true).await.unwrap();
+            let second = add(&rig.hotel, rig.request("local"), "乙", true).await.unwrap();
+            let error = active(&rig.hotel).await.unwrap_err();
+            assert!(matches!(error, Error::HotelNotResolved { active: 2 }), "{error:?}");
+            activate(&rig.hotel, rig.request("local"), second).await.unwrap();
+            assert_eq!(active(&rig.hotel).await.unwrap(), second);
+            let hotels = list(&rig.hotel).await.unwrap();
+            let seen: Vec<_> = hotels.iter().map(|hotel| (hotel.name.as_str(), hotel.status.as_str())).collect();
+            assert_eq!(seen, [("甲", "INACTIVE"), ("乙", "ACTIVE")]);
+            assert_eq!(hotels[0].hotel_id, first.to_string());
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn activating_an_unknown_hotel_leaves_the_active_one() {
+        on_each_database(async |rig| {
+            let hotel_id = rig.activate().await;
+            let error = activate(&rig.hotel, rig.request("local"), 7).await.unwrap_err();
+            assert_eq!(error.code(), "HOTEL_NOT_FOUND");
+            assert_eq!(active(&rig.hotel).await.unwrap(), hotel_id);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_hotel_needs_a_name() {
+        on_each_database(async |rig| {
+            let error = add(&rig.hotel, rig.request("local"), " ", true).await.unwrap_err();
+            assert_eq!(error.code(), "INVALID_ARGUMENT");
+            assert_eq!(list(&rig.hotel).await.unwrap(), []);
+        })
+        .await;
+    }
+}
