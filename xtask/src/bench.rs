@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -27,31 +28,27 @@ pub fn run(options: &[&str]) -> Result<(), String> {
         say("no bench kit beside the workspace: our server is compared with plain axum alone");
     }
     steps.run("tools/call", || {
-        let mut command = process::bounded(LIMIT, "cargo");
-        command.args([
-            "bench",
-            "--profile",
-            "dist",
-            "--package",
-            "countersign",
-            "--bench",
-            "tools_call",
-            "--",
-        ]);
-        command.args(options);
+        let mut command = bench("tools_call");
+        command.arg("--").args(options);
         if let Some(peers) = &peers {
             command.arg("--peers").arg(peers);
         }
-        process::run(command.current_dir(paths::workspace()))
+        process::run(&mut command)
     });
     steps.run("submit", || {
         let postgres = Postgres::start()?;
-        let mut command = process::bounded(LIMIT, "cargo");
-        command.args(["bench", "--profile", "dist", "--package", "hotel", "--bench", "submit"]);
-        command.env("COUNTERSIGN_TEST_POSTGRES", &postgres.url);
-        process::run(command.current_dir(paths::workspace()))
+        process::run(bench("submit").env("COUNTERSIGN_TEST_POSTGRES", &postgres.url))
     });
     steps.finish()
+}
+
+/// One bench, built as packages are. Both crates are named each time, since another choice of packages would choose
+/// other features of their dependencies and build them all again.
+fn bench(name: &str) -> Command {
+    let mut command = process::bounded(LIMIT, "cargo");
+    command.args(["bench", "--profile", "dist", "--package", "countersign", "--package", "hotel"]);
+    command.args(["--bench", name]).current_dir(paths::workspace());
+    command
 }
 
 /// Builds the kit's servers into the cache folder; returns the file that lists them for the bench.
