@@ -77,7 +77,8 @@ impl Place {
         let folder = self.path().join("mails");
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join(name);
-        std::fs::write(&file, format!("{headers}\nContent-Type: text/plain; charset=utf-8\n\n{text}\n")).unwrap();
+        std::fs::write(&file, format!("{headers}\nContent-Type: text/plain; charset=utf-8\n\n{text}\n"))
+            .unwrap();
         file
     }
 
@@ -176,7 +177,8 @@ pub fn post(address: &str, path: &str, token: &str, body: &Value) -> std::io::Re
     let answer = String::from_utf8_lossy(&answer);
     let (head, body) = answer.split_once("\r\n\r\n").ok_or(std::io::ErrorKind::UnexpectedEof)?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
-    let value = serde_json::from_str(body).map_err(|_| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))?;
+    let value =
+        serde_json::from_str(body).map_err(|_| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))?;
     Ok((status, value))
 }
 
