@@ -110,7 +110,9 @@ mod tests {
         if !help.starts_with("Example: countersign ") {
             found.push(path.clone());
         }
-        command.get_subcommands().for_each(|inner| without_example(inner, &path, found));
+        for inner in command.get_subcommands() {
+            without_example(inner, &path, found);
+        }
     }
 
     #[test]
