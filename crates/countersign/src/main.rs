@@ -40,6 +40,9 @@ enum Command {
     /// Serve the tools that the conformance suite and the benches call
     #[command(hide = true)]
     Fixture(commands::fixture::Fixture),
+    /// Print a generated page of the documentation
+    #[command(hide = true)]
+    Docs(commands::docs::Docs),
 }
 
 impl Command {
@@ -47,8 +50,8 @@ impl Command {
         match self {
             Self::Hotel(hotel) => hotel.flags.load(),
             Self::Audit(audit) => audit.flags.load(),
-            // The demo and the fixture are the same everywhere, whatever lies in the current folder.
-            Self::Demo(_) | Self::Fixture(_) => Ok(Config::default()),
+            // These are the same everywhere, whatever lies in the current folder.
+            Self::Demo(_) | Self::Fixture(_) | Self::Docs(_) => Ok(Config::default()),
         }
     }
 
@@ -57,7 +60,7 @@ impl Command {
         match self {
             Self::Demo(_) | Self::Fixture(_) => "info",
             Self::Hotel(hotel) => hotel.log_filter(),
-            Self::Audit(_) => "off",
+            Self::Audit(_) | Self::Docs(_) => "off",
         }
     }
 
@@ -67,6 +70,7 @@ impl Command {
             Self::Hotel(hotel) => hotel.run(config).await,
             Self::Audit(audit) => audit.run(&config).await,
             Self::Fixture(fixture) => fixture.run().await,
+            Self::Docs(docs) => docs.run(),
         }
     }
 }
@@ -96,4 +100,29 @@ fn failed(error: &CommandError, language: Language) -> ExitCode {
     // When stderr is gone as well, the exit code is all there is left to say.
     let _ = writeln!(io::stderr(), "error: {}", error.message(language));
     ExitCode::FAILURE
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn without_example(command: &clap::Command, path: &str, found: &mut Vec<String>) {
+        let path = format!("{path} {}", command.get_name());
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        if !help.starts_with("Example: countersign ") {
+            found.push(path.clone());
+        }
+        command.get_subcommands().for_each(|inner| without_example(inner, &path, found));
+    }
+
+    #[test]
+    fn every_command_shows_an_example_in_its_help() {
+        let command = Cli::command();
+        command.clone().debug_assert();
+        let mut found = Vec::new();
+        without_example(&command, "", &mut found);
+        assert_eq!(found, [] as [&str; 0]);
+    }
 }

@@ -29,6 +29,7 @@ pub(crate) struct Server {
     recorder: Recorder,
     flusher: RecorderHandle,
     sealer: SealerHandle,
+    shutdown: BoxFuture<'static, ()>,
     options: mcp::McpOptions,
 }
 
@@ -41,7 +42,7 @@ pub(crate) async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), Com
 }
 
 impl Server {
-    /// Starts recording and sealing.
+    /// Starts recording and sealing, and listens for the signals to end.
     pub(crate) fn start(hotel: Arc<Hotel>, config: Config) -> Result<Self, CommandError> {
         let gate = Arc::new(Gate::new(&config.policy, HotelTools::tools())?);
         let database = DatabaseSink::new(hotel.db.clone(), hotel.audit_key.clone());
@@ -49,7 +50,8 @@ impl Server {
         let (recorder, flusher) = Recorder::start(Arc::new(sink));
         let sealer =
             Sealer::new(hotel.db.clone(), hotel.audit_key.clone(), hotel.clock.clone(), &hotel.random).start();
-        Ok(Self { hotel, gate, recorder, flusher, sealer, options: config.mcp })
+        let shutdown = Box::pin(shutdown_signal());
+        Ok(Self { hotel, gate, recorder, flusher, sealer, shutdown, options: config.mcp })
     }
 
     /// Serves the port until SIGTERM or Ctrl-C, lets requests in flight end, and writes the last records.
@@ -64,8 +66,8 @@ impl Server {
             loopback_only: bound.ip().is_loopback(),
         };
         tracing::info!("listening on http://{bound}/mcp");
-        let ended = govern::http::serve(listener, router(interfaces), shutdown_signal()).await;
-        self.end().await;
+        let ended = govern::http::serve(listener, router(interfaces), self.shutdown).await;
+        end(self.flusher, self.sealer).await;
         ended.map_err(CommandError::Serve)
     }
 
@@ -81,16 +83,16 @@ impl Server {
         );
         let caller = Arc::new(Caller::local());
         let ended =
-            mcp::stdio::serve_until(Arc::new(server), caller, io::stdin(), io::stdout(), shutdown_signal()).await;
-        self.end().await;
+            mcp::stdio::serve_until(Arc::new(server), caller, io::stdin(), io::stdout(), self.shutdown).await;
+        end(self.flusher, self.sealer).await;
         ended.map_err(CommandError::Serve)
     }
+}
 
-    async fn end(self) {
-        self.flusher.shutdown().await;
-        // After the last records, so that they are sealed as well.
-        self.sealer.shutdown().await;
-    }
+async fn end(flusher: RecorderHandle, sealer: SealerHandle) {
+    flusher.shutdown().await;
+    // After the last records, so that they are sealed as well.
+    sealer.shutdown().await;
 }
 
 /// Keeps records in the database and counts those that are kept.

@@ -180,36 +180,41 @@ pub async fn serve(
 }
 
 /// Ready when the process is told to end: by Ctrl-C, or on Unix by SIGTERM.
-pub async fn shutdown_signal() {
-    let interrupt = async {
+///
+/// A signal is heard from the call on, not from the first poll. So a server that calls this before it says that it is
+/// ready is not killed by a signal in between.
+#[cfg(unix)]
+pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
+    use tokio::signal::unix::{SignalKind, signal};
+    let [interrupt, terminate] = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    let heard = |registered: io::Result<tokio::signal::unix::Signal>| async move {
+        match registered {
+            Ok(mut signals) => {
+                signals.recv().await;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a signal to end cannot be heard");
+                std::future::pending::<()>().await;
+            }
+        }
+    };
+    async move {
+        tokio::select! {
+            () = heard(interrupt) => {}
+            () = heard(terminate) => {}
+        }
+    }
+}
+
+/// Ready when the process is told to end by Ctrl-C.
+#[cfg(not(unix))]
+pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
+    async {
         if let Err(error) = tokio::signal::ctrl_c().await {
             tracing::warn!(%error, "Ctrl-C cannot be heard");
             std::future::pending::<()>().await;
         }
-    };
-    tokio::select! {
-        () = interrupt => {}
-        () = terminated() => {}
     }
-}
-
-#[cfg(unix)]
-async fn terminated() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut signals) => {
-            signals.recv().await;
-        }
-        Err(error) => {
-            tracing::warn!(%error, "SIGTERM cannot be heard");
-            std::future::pending::<()>().await;
-        }
-    }
-}
-
-#[cfg(not(unix))]
-async fn terminated() {
-    std::future::pending().await
 }
 
 /// The one value of a header; an error when there are several or it is not text.

@@ -73,7 +73,7 @@ async fn tamper(rig: &Rig, statements: &[&str]) -> Result<(), hotel::Error> {
 
 /// A trail of twelve records is tampered with; the fault is found where it is, and for that reason.
 async fn is_located(statements: &'static [&'static str], first_bad: i64, reason: &'static str) {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         tamper(&rig, statements).await.unwrap();
         let report = check(&rig, None).await;
@@ -86,7 +86,7 @@ async fn is_located(statements: &'static [&'static str], first_bad: i64, reason:
 
 #[tokio::test]
 async fn a_trail_as_it_was_written_is_good_and_ends_at_its_head() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         let head = Head::current(&rig.hotel.db).await.unwrap();
         let expected = Report {
@@ -106,7 +106,7 @@ async fn a_trail_as_it_was_written_is_good_and_ends_at_its_head() {
 
 #[tokio::test]
 async fn an_empty_trail_is_good() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let report = check(&rig, Some(&Head::genesis())).await;
         assert!(report.ok);
         assert_eq!((report.records, report.head), (0, format!("0:{GENESIS}")));
@@ -116,7 +116,7 @@ async fn an_empty_trail_is_good() {
 
 #[tokio::test]
 async fn unsealed_rows_are_good_and_counted() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         append(&rig, &[record(13), record(14)]).await;
         let report = check(&rig, None).await;
@@ -133,7 +133,7 @@ async fn a_changed_field_is_located() {
 
 #[tokio::test]
 async fn a_changed_field_of_an_unsealed_row_is_located() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         append(&rig, &[record(13), record(14)]).await;
         tamper(&rig, &["UPDATE audit_event SET outcome = 'refused' WHERE request_id = 'req-14'"])
@@ -200,7 +200,7 @@ async fn a_changed_seal_is_located() {
 
 #[tokio::test]
 async fn a_forged_row_with_a_plain_hash_is_located() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         let event = Event::from_record(900_000, &record(13));
         let plain = hotel::audit::hex(&Sha256::digest(serde_json::to_vec(&event).unwrap()));
@@ -214,7 +214,7 @@ async fn a_forged_row_with_a_plain_hash_is_located() {
 
 #[tokio::test]
 async fn a_forged_seal_with_a_plain_hash_is_located() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         let head = Head::current(&rig.hotel.db).await.unwrap();
         let event = Event::from_record(900_000, &record(13));
@@ -271,7 +271,7 @@ const CUT: &[&str] =
 
 #[tokio::test]
 async fn a_cut_end_is_found_with_the_head_only() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         let head = Head::current(&rig.hotel.db).await.unwrap();
         tamper(&rig, CUT).await.unwrap();
@@ -285,7 +285,7 @@ async fn a_cut_end_is_found_with_the_head_only() {
 
 #[tokio::test]
 async fn a_cut_end_is_found_with_the_head_when_other_rows_were_sealed_in_its_place() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let sealer = trail(&rig).await;
         let head = Head::current(&rig.hotel.db).await.unwrap();
         tamper(&rig, CUT).await.unwrap();
@@ -300,7 +300,7 @@ async fn a_cut_end_is_found_with_the_head_when_other_rows_were_sealed_in_its_pla
 
 #[tokio::test]
 async fn a_head_stays_valid_while_the_trail_grows() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let sealer = trail(&rig).await;
         let head = Head::current(&rig.hotel.db).await.unwrap();
         append(&rig, &[record(13)]).await;
@@ -312,7 +312,7 @@ async fn a_head_stays_valid_while_the_trail_grows() {
 
 #[tokio::test]
 async fn a_row_committed_late_with_a_smaller_id_is_sealed_after_those_before_it() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let sealer = trail(&rig).await;
         let late = Event::from_record(1, &record(13));
         let digest = rig.hotel.audit_key.digest(&late);
@@ -327,7 +327,7 @@ async fn a_row_committed_late_with_a_smaller_id_is_sealed_after_those_before_it(
 
 #[tokio::test]
 async fn a_text_that_the_database_cannot_keep_as_it_came_still_verifies() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         append(&rig, &[Record { operation: "no\0such 工具".into(), ..record(1) }]).await;
         let report = check(&rig, None).await;
         assert!(report.ok, "{report:?}");
@@ -337,7 +337,7 @@ async fn a_text_that_the_database_cannot_keep_as_it_came_still_verifies() {
 
 #[tokio::test]
 async fn a_value_that_cannot_be_read_is_located() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         // PostgreSQL itself keeps nothing that its column's type does not allow.
         if rig.database == "sqlite" {
             trail(&rig).await;
@@ -354,7 +354,7 @@ async fn a_value_that_cannot_be_read_is_located() {
 
 #[tokio::test]
 async fn without_the_key_a_removal_is_found_and_the_report_says_that_the_key_was_not_used() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         tamper(&rig, &["DELETE FROM audit_event WHERE position = 6"]).await.unwrap();
         let report = verify(&rig.hotel.db, None, None).await.unwrap();
@@ -366,7 +366,7 @@ async fn without_the_key_a_removal_is_found_and_the_report_says_that_the_key_was
 
 #[tokio::test]
 async fn of_sealers_at_work_at_once_none_seals_a_row_again_or_breaks_the_chain() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let other = Db::open(&rig.url).await.unwrap();
         let (one, two) = (sealer(&rig, &rig.hotel.db), sealer(&rig, &other));
         let mut sealed = 0;
@@ -390,7 +390,7 @@ async fn of_sealers_at_work_at_once_none_seals_a_row_again_or_breaks_the_chain()
 
 #[tokio::test]
 async fn a_sealer_that_died_is_replaced_when_its_lease_ends() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         let other = sealer(&rig, &rig.hotel.db);
         append(&rig, &[record(13)]).await;
@@ -403,7 +403,7 @@ async fn a_sealer_that_died_is_replaced_when_its_lease_ends() {
 
 #[tokio::test]
 async fn at_shutdown_all_is_sealed_and_the_lease_is_free() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let running = sealer(&rig, &rig.hotel.db).start();
         append(&rig, &[record(1), record(2)]).await;
         running.shutdown().await;
@@ -416,7 +416,7 @@ async fn at_shutdown_all_is_sealed_and_the_lease_is_free() {
 
 #[tokio::test]
 async fn a_key_is_made_for_a_new_trail_and_found_again() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys/audit.key");
         let made = AuditKey::open(&rig.hotel.db, &path, &Random::System).await.unwrap();
@@ -434,7 +434,7 @@ async fn a_key_is_made_for_a_new_trail_and_found_again() {
 
 #[tokio::test]
 async fn a_trail_whose_key_is_missing_or_another_is_refused_and_no_new_key_is_made() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let folder = tempfile::tempdir().unwrap();
         let [right, wrong, missing] = ["right", "wrong", "missing"].map(|name| folder.path().join(name));
         AuditKey::open(&rig.hotel.db, &right, &Random::System).await.unwrap();
@@ -454,7 +454,7 @@ async fn a_trail_whose_key_is_missing_or_another_is_refused_and_no_new_key_is_ma
 
 #[tokio::test]
 async fn a_key_file_with_something_else_in_it_is_refused() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.key");
         std::fs::write(&path, "ab".repeat(31)).unwrap();
@@ -466,7 +466,7 @@ async fn a_key_file_with_something_else_in_it_is_refused() {
 
 #[tokio::test]
 async fn the_tail_is_the_last_rows_oldest_first() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         append(&rig, &[record(13)]).await;
         let rows = rig.hotel.db.read(|tx| boxed(tx.audit_tail(2))).await.unwrap();
@@ -478,7 +478,7 @@ async fn the_tail_is_the_last_rows_oldest_first() {
 
 #[tokio::test]
 async fn statistics_count_outcomes_and_give_nearest_rank_percentiles() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         append(&rig, &(1..=12).map(record).collect::<Vec<_>>()).await;
         let statistics = rig.hotel.db.read(|tx| boxed(tx.audit_statistics())).await.unwrap();
         let seen: Vec<_> =
@@ -516,7 +516,7 @@ const COLUMNS: [(&str, &str, &str); 22] = [
 
 #[tokio::test(flavor = "multi_thread")]
 async fn any_change_of_one_byte_is_found() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         trail(&rig).await;
         append(&rig, &[record(13), record(14)]).await;
         let cases =

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use hotel::mail::{self, LinkPolicy, source};
 
+/// A second in a release build; an unoptimised one on a busy machine is several times slower.
+const LIMIT: Duration = Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 1 });
+
 #[test]
 fn every_third_party_message_is_read_within_a_second() {
     let Some(folder) = corpora("eml", 150) else { return };
@@ -20,12 +23,7 @@ fn every_third_party_message_is_read_within_a_second() {
             let message = message.unwrap();
             let start = Instant::now();
             let mail = mail::parse(&message.bytes, LinkPolicy::Host);
-            assert!(
-                start.elapsed() < Duration::from_secs(1),
-                "{} took {:?}",
-                message.origin,
-                start.elapsed()
-            );
+            assert!(start.elapsed() < LIMIT, "{} took {:?}", message.origin, start.elapsed());
             assert!(!mail.body.text.contains("://"), "{} keeps a URL", message.origin);
             read += 1;
         }

@@ -11,7 +11,7 @@ use hotel::app::conversation::{self, Messages};
 use hotel::app::ingest::{self, AgentBusMessage};
 use hotel::app::submit::{adapter, submit};
 use hotel::app::{object_detail, tasks};
-use hotel::domain::task::TaskStatus;
+use hotel::app::tasks::Verdict;
 use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
 
@@ -61,7 +61,7 @@ async fn book(rig: &Rig, message: &str, event_type: &str, keys: Value) -> (i64, 
 async fn confirm(rig: &Rig, task_id: i64) {
     let decision = tasks::Decision {
         task_id,
-        to: TaskStatus::Confirmed,
+        verdict: Verdict::Confirm,
         actor: "mei".into(),
         version: None,
         reason: Some("checked".into()),
@@ -70,7 +70,7 @@ async fn confirm(rig: &Rig, task_id: i64) {
 }
 
 async fn context(rig: &Rig, query: Value) -> Result<CaseContext, Error> {
-    case_context::query(&rig.hotel, serde_json::from_value(query).unwrap()).await
+    case_context::query(&rig.hotel, serde_json::from_value(query).unwrap(), 65_536).await
 }
 
 async fn messages(rig: &Rig, query: Value, budget: usize) -> Result<Messages, Error> {
@@ -85,7 +85,7 @@ fn keys(group: Option<&str>, confirmation: Option<&str>) -> Value {
 
 #[tokio::test]
 async fn a_confirmed_booking_shows_in_the_case_context_with_its_fields() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         mail(&rig, raw("m1@x", "", 1, "book")).await;
         let before = context(&rig, json!({"group_code": "GR1"})).await.unwrap();
@@ -115,7 +115,7 @@ async fn a_confirmed_booking_shows_in_the_case_context_with_its_fields() {
 
 #[tokio::test]
 async fn keys_of_different_orders_are_a_conflict_and_allow_nothing() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         mail(&rig, raw("m1@x", "", 1, "book")).await;
         mail(&rig, raw("m2@x", "", 2, "book")).await;
@@ -133,7 +133,7 @@ async fn keys_of_different_orders_are_a_conflict_and_allow_nothing() {
 
 #[tokio::test]
 async fn a_key_from_history_allows_nothing_but_reading() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         for query in [
             json!({"group_code": "GR1", "body_thread_used_only_as_evidence": true}),
@@ -150,7 +150,7 @@ async fn a_key_from_history_allows_nothing_but_reading() {
 
 #[tokio::test]
 async fn an_open_cancel_task_forbids_further_changes() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         for id in ["m1@x", "m2@x"] {
             mail(&rig, raw(id, "", 1, id)).await;
@@ -167,7 +167,7 @@ async fn an_open_cancel_task_forbids_further_changes() {
 
 #[tokio::test]
 async fn no_key_is_an_invalid_argument() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         let error = context(&rig, json!({"group_code": " "})).await.unwrap_err();
         assert_eq!(error.code(), "INVALID_ARGUMENT");
@@ -177,7 +177,7 @@ async fn no_key_is_an_invalid_argument() {
 
 #[tokio::test]
 async fn another_hotels_order_is_not_found() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         mail(&rig, raw("m1@x", "", 1, "book")).await;
         let (_, order) = book(&rig, "m1@x", "BOOKING_NEW_FIT", keys(None, Some("C1"))).await;
@@ -197,7 +197,7 @@ async fn another_hotels_order_is_not_found() {
 
 #[tokio::test]
 async fn a_thread_is_one_conversation_whatever_the_order_of_arrival() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         // The last mail first, an unrelated one between, and the link of the two halves last.
         mail(&rig, raw("m4@x", "<m1@x> <m3@x>", 4, "four")).await;
@@ -221,7 +221,7 @@ async fn a_thread_is_one_conversation_whatever_the_order_of_arrival() {
 
 #[tokio::test]
 async fn pages_lead_through_all_messages_once_and_a_foreign_cursor_is_refused() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         for minute in 1..=9 {
             let body = "x".repeat(500);
@@ -253,7 +253,7 @@ async fn pages_lead_through_all_messages_once_and_a_foreign_cursor_is_refused() 
 
 #[tokio::test]
 async fn one_message_over_the_budget_is_cut_and_says_so() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         mail(&rig, raw("m1@x", "", 1, &"预订".repeat(20_000))).await;
         let page = messages(&rig, json!({"source_message_id": "m1@x"}), 8_000).await.unwrap();
@@ -265,7 +265,7 @@ async fn one_message_over_the_budget_is_cut_and_says_so() {
 
 #[tokio::test]
 async fn a_body_that_was_read_leaves_an_access_row() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         mail(&rig, raw("m1@x", "", 1, "one")).await;
         messages(&rig, json!({"source_message_id": "m1@x"}), 65_536).await.unwrap();
@@ -278,7 +278,7 @@ async fn a_body_that_was_read_leaves_an_access_row() {
 
 #[tokio::test]
 async fn agentbus_is_idempotent_and_refuses_other_content_under_the_same_id() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         let first = bus(&rig, "AGENTBUS", "OUTLOOK", "b1", "hello").await.unwrap();
         let again = bus(&rig, "AGENTBUS", "OUTLOOK", "b1", "hello").await.unwrap();
@@ -294,7 +294,7 @@ async fn agentbus_is_idempotent_and_refuses_other_content_under_the_same_id() {
 
 #[tokio::test]
 async fn a_conversation_in_two_channels_means_agentbus_email_or_is_ambiguous() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         bus(&rig, "AGENTBUS", "OUTLOOK", "b1", "one").await.unwrap();
         let only = messages(&rig, json!({"external_conversation_id": "conv-1"}), 65_536).await.unwrap();

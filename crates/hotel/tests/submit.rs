@@ -9,7 +9,7 @@
 use hotel::Error;
 use hotel::app::submit::{Submitted, adapter, submit};
 use hotel::app::{ingest, tasks};
-use hotel::domain::task::TaskStatus;
+use hotel::app::tasks::Verdict;
 use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ async fn send(rig: &Rig, payload: Value) -> Result<Submitted, Error> {
 
 #[tokio::test]
 async fn a_child_finds_the_order_that_its_parent_creates_though_it_comes_first() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         let child = json!({"source_event_index": "E_CHILD", "event_type": "ROOMING_LIST_SUBMIT",
@@ -65,14 +65,14 @@ async fn a_child_finds_the_order_that_its_parent_creates_though_it_comes_first()
 
 #[tokio::test]
 async fn the_same_payload_again_is_a_replay_with_the_same_ids_and_the_current_task_status() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         let first = send(&rig, v3(json!([booking("E1", "GR1")]))).await.unwrap().answer;
         let task_id: i64 = first.items[0].task_id.as_ref().unwrap().parse().unwrap();
         let decision = tasks::Decision {
             task_id,
-            to: TaskStatus::Confirmed,
+            verdict: Verdict::Confirm,
             actor: "mei".into(),
             version: Some(1),
             reason: Some("checked with the agency".into()),
@@ -90,7 +90,7 @@ async fn the_same_payload_again_is_a_replay_with_the_same_ids_and_the_current_ta
 
 #[tokio::test]
 async fn another_payload_for_the_same_message_is_a_conflict_that_names_the_tasks() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         send(&rig, v3(json!([booking("E1", "GR1")]))).await.unwrap();
@@ -111,7 +111,7 @@ fn keys(group: &str) -> Value {
 
 #[tokio::test]
 async fn events_that_break_the_contract_are_kept_beside_the_accepted_ones() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         let mut incomplete_review = event("E4", "SPECIAL_REQUEST", keys("GR1"));
@@ -146,7 +146,7 @@ async fn events_that_break_the_contract_are_kept_beside_the_accepted_ones() {
 
 #[tokio::test]
 async fn an_event_list_may_be_empty_one_or_thousands() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         for count in [0, 1, 500, 5_000] {
             let id = format!("m{count}@sunny.example");
@@ -167,7 +167,7 @@ async fn an_event_list_may_be_empty_one_or_thousands() {
 
 #[tokio::test]
 async fn a_target_that_is_missing_or_ambiguous_becomes_a_manual_review_with_the_reason() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         let answer =
@@ -183,7 +183,7 @@ async fn a_target_that_is_missing_or_ambiguous_becomes_a_manual_review_with_the_
 
 #[tokio::test]
 async fn a_history_event_never_becomes_a_normal_task() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         let mut history = booking("E1", "GR1");
@@ -197,7 +197,7 @@ async fn a_history_event_never_becomes_a_normal_task() {
 
 #[tokio::test]
 async fn the_service_names_what_is_wrong_with_the_hotel_or_the_message() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         let code = async |payload: Value| send(&rig, payload).await.unwrap_err().code();
         assert_eq!(code(v3(json!([]))).await, "HOTEL_NOT_RESOLVED");
         rig.activate().await;
@@ -221,7 +221,7 @@ async fn the_service_names_what_is_wrong_with_the_hotel_or_the_message() {
 
 #[tokio::test]
 async fn s10_is_for_information_and_s99_for_review() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         for (route, review, status) in [
             ("S10", Value::Null, "INFORMATIONAL"),
@@ -255,7 +255,7 @@ async fn s10_is_for_information_and_s99_for_review() {
 
 #[tokio::test]
 async fn v2_keeps_its_indices_and_names_a_wrong_task_type() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         let result = |index: Value, task_type: &str| {
@@ -276,7 +276,7 @@ async fn v2_keeps_its_indices_and_names_a_wrong_task_type() {
 
 #[tokio::test]
 async fn many_agents_at_once_give_one_batch_and_replays_of_it() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         let rig = std::sync::Arc::new(rig);
@@ -302,21 +302,21 @@ async fn many_agents_at_once_give_one_batch_and_replays_of_it() {
 
 #[tokio::test]
 async fn rejecting_the_only_create_task_cancels_its_draft_so_that_it_can_be_created_again() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         let first = send(&rig, v3(json!([booking("E1", "GR1")]))).await.unwrap().answer;
         let task_id = first.items[0].task_id.as_ref().unwrap().parse().unwrap();
-        let decision = |to| tasks::Decision {
+        let decision = |verdict| tasks::Decision {
             task_id,
-            to,
+            verdict,
             actor: "mei".into(),
             version: None,
             reason: Some("duplicate".into()),
         };
-        tasks::decide(&rig.hotel, rig.request("mei"), decision(TaskStatus::Rejected)).await.unwrap();
+        tasks::decide(&rig.hotel, rig.request("mei"), decision(Verdict::Reject)).await.unwrap();
         let late =
-            tasks::decide(&rig.hotel, rig.request("mei"), decision(TaskStatus::Confirmed)).await.unwrap_err();
+            tasks::decide(&rig.hotel, rig.request("mei"), decision(Verdict::Confirm)).await.unwrap_err();
         assert_eq!(late.code(), "MOVE_NOT_ALLOWED");
         let second_mail = String::from_utf8_lossy(MAIL).replace("m1@", "m2@");
         ingest_mail(&rig, second_mail.as_bytes()).await;
@@ -331,14 +331,14 @@ async fn rejecting_the_only_create_task_cancels_its_draft_so_that_it_can_be_crea
 
 #[tokio::test]
 async fn a_stale_version_is_a_conflict_that_shows_what_changed() {
-    on_each_database(|rig| async move {
+    on_each_database(async |rig| {
         rig.activate().await;
         ingest_mail(&rig, MAIL).await;
         let answer = send(&rig, v3(json!([booking("E1", "GR1")]))).await.unwrap().answer;
         let task_id = answer.items[0].task_id.as_ref().unwrap().parse().unwrap();
         let decision = |actor: &str| tasks::Decision {
             task_id,
-            to: TaskStatus::Confirmed,
+            verdict: Verdict::Confirm,
             actor: actor.into(),
             version: Some(1),
             reason: Some("checked".into()),

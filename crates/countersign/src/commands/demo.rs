@@ -58,8 +58,9 @@ impl Demo {
         let hotel = session::open(&config).await?;
         prepare(&hotel).await?;
         let secret = secret(&hotel, &data.join(TOKEN_FILE)).await?;
+        let server = Server::start(Arc::clone(&hotel), config)?;
         print::line(&introduction(&database, &reachable(bound), &secret))?;
-        let ended = Server::start(Arc::clone(&hotel), config)?.http(listener, bound).await;
+        let ended = server.http(listener, bound).await;
         hotel.db.close().await;
         ended
     }

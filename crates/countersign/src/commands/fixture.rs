@@ -61,8 +61,9 @@ async fn serve_http(server: Arc<Server<FixtureService>>, address: SocketAddr) ->
     let refused = |reason| CommandError::Listen { address: address.to_string(), reason };
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let bound = listener.local_addr().map_err(CommandError::Serve)?;
+    let shutdown = shutdown_signal();
     tracing::info!("listening on http://{bound}/mcp");
-    govern::http::serve(listener, http::router(server, None), shutdown_signal())
+    govern::http::serve(listener, http::router(server, None), shutdown)
         .await
         .map_err(CommandError::Serve)
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod demo;
+pub(crate) mod docs;
 pub(crate) mod fixture;
 pub(crate) mod hotel;
 mod hotels;
@@ -79,7 +80,7 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Output(#[from] PrintError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {reason}; choose another address with --listen")]
+    #[error("cannot listen on {address} ({}); choose another address with --listen", reason.kind())]
     Listen {
         /// The address.
         address: String,

@@ -6,9 +6,8 @@ use clap::{Args, Subcommand};
 use hotel::{
     app::{
         Hotel,
-        tasks::{self, Decision, TaskDetail, TaskView},
+        tasks::{self, Decision, TaskDetail, TaskView, Verdict},
     },
-    domain::task::TaskStatus,
 };
 use serde_json::Value;
 
@@ -97,12 +96,12 @@ impl Tasks {
             Action::List { limit, json } => list(&tasks::list(hotel, limit.into()).await?, json),
             Action::Show { task_id, json } => show(&tasks::show(hotel, task_id).await?, json),
             Action::Confirm(Confirm { task_id, actor, version, reason, json }) => {
-                let to = TaskStatus::Confirmed;
-                decide(hotel, Decision { task_id, to, actor, version, reason }, json).await
+                let verdict = Verdict::Confirm;
+                decide(hotel, Decision { task_id, verdict, actor, version, reason }, json).await
             }
             Action::Reject(Reject { task_id, actor, reason, version, json }) => {
-                let to = TaskStatus::Rejected;
-                decide(hotel, Decision { task_id, to, actor, version, reason: Some(reason) }, json).await
+                let verdict = Verdict::Reject;
+                decide(hotel, Decision { task_id, verdict, actor, version, reason: Some(reason) }, json).await
             }
         }
     }

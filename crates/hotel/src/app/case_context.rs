@@ -42,6 +42,8 @@ pub struct CaseContext {
     pub pending_or_open_tasks: Vec<TaskSummary>,
     /// What may be asked for.
     pub target_object_validation: TargetValidation,
+    /// Records or tasks were left out to keep the answer within its budget; more keys narrow it.
+    pub truncated: bool,
     /// For the envelope.
     #[serde(skip)]
     pub warnings: Vec<Warning>,
@@ -115,8 +117,11 @@ pub struct TargetValidation {
     pub reasons: Vec<WarningCode>,
 }
 
-/// Looks the keys up.
-pub async fn query(hotel: &Hotel, query: Query) -> Result<CaseContext, Error> {
+/// What the envelope and the validation around the lists take.
+const ENVELOPE: usize = 4_096;
+
+/// Looks the keys up; the answer's data is at most `budget` bytes of JSON.
+pub async fn query(hotel: &Hotel, query: Query, budget: usize) -> Result<CaseContext, Error> {
     let keys = query.keys().normalised();
     if keys.is_empty() {
         return Err(Error::InvalidArgument(Fault {
@@ -139,7 +144,9 @@ pub async fn query(hotel: &Hotel, query: Query) -> Result<CaseContext, Error> {
             })
         })
         .await?;
-    Ok(assess(&query, &keys, orders, &tasks))
+    let mut context = assess(&query, &keys, orders, &tasks);
+    context.keep_within(budget);
+    Ok(context)
 }
 
 fn assess(query: &Query, keys: &CaseKeys, orders: Vec<Order>, tasks: &[TaskRow]) -> CaseContext {
@@ -164,6 +171,7 @@ fn assess(query: &Query, keys: &CaseKeys, orders: Vec<Order>, tasks: &[TaskRow])
         matched_order_records: records.collect(),
         pending_or_open_tasks: tasks.iter().map(TaskSummary::from_row).collect(),
         target_object_validation: validation(&target, &orders, &warnings),
+        truncated: false,
         warnings,
     }
 }
@@ -238,6 +246,18 @@ fn validation(target: &Target<'_>, orders: &Orders, warnings: &[Warning]) -> Tar
         cancel_allowed: rights.is_some_and(|rights| rights.can_cancel),
         attach_proof_allowed: unique.is_some() && !readable_only,
         reasons,
+    }
+}
+
+impl CaseContext {
+    /// A key may lead to any number of orders; whole records are left out at the end of the lists.
+    fn keep_within(&mut self, budget: usize) {
+        let orders = govern::budget::fit(&self.matched_order_records, ENVELOPE, budget);
+        let used = ENVELOPE + govern::budget::json_len(&self.matched_order_records[..orders].iter().collect::<Vec<_>>());
+        let tasks = govern::budget::fit(&self.pending_or_open_tasks, used, budget);
+        self.truncated = orders < self.matched_order_records.len() || tasks < self.pending_or_open_tasks.len();
+        self.matched_order_records.truncate(orders);
+        self.pending_or_open_tasks.truncate(tasks);
     }
 }
 

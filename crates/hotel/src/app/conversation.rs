@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::case_context::TaskSummary;
 use super::submit::only_message;
 use super::{Hotel, Request};
+use crate::domain::warning::{Warning, WarningCode};
 use crate::error::{Error, Fault, SourceMessageChoice};
 use crate::store::conversations::ConversationRow;
 use crate::store::inbox::{InboxRow, Place};
@@ -61,6 +62,9 @@ pub struct Messages {
     pub truncated: bool,
     /// Leads to the next page.
     pub next_cursor: Option<String>,
+    /// For the envelope: which messages lost hidden content.
+    #[serde(skip)]
+    pub warnings: Vec<Warning>,
 }
 
 /// A message as queries show it: never raw HTML, attachments or URLs (contract section 6.3).
@@ -155,6 +159,7 @@ pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query) -> Re
         external_conversation_id: conversation.as_ref().map(|found| found.external_conversation_id.clone()),
         message_count: count,
         messages: page,
+        warnings: rows.iter().take(fitting).filter_map(hidden_content).collect(),
         truncated,
         next_cursor: last
             .map(|(row, found)| cursor("m", &[found.conversation_id, row.received_at, row.inbox_id])),
@@ -175,6 +180,12 @@ pub(super) async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids
             boxed(async move { tx.insert_accesses(&access.0, &access.1, &access.2, now).await })
         })
         .await
+}
+
+fn hidden_content(row: &InboxRow) -> Option<Warning> {
+    let text = format!("邮件 {} 中含有被移除的隐藏内容。", row.external_message_id);
+    let hidden = row.warnings.contains("HIDDEN_CONTENT_REMOVED");
+    hidden.then(|| Warning::new(WarningCode::HiddenContentRemoved, text).on(&row.external_message_id))
 }
 
 /// The conversation that is meant; none for an unknown conversation id.

@@ -52,7 +52,7 @@ pub async fn activate(hotel: &Arc<Hotel>, request: Request, hotel_id: i64) -> Re
                 let (hotel, request) = &*shared;
                 tx.activate_hotel(hotel_id).await?;
                 let record = hotel.record(request, "hotel_activate", format!("hotel:{hotel_id}"), None);
-                Ok(tx.append_audit(&hotel.audit_key, &[record]).await?)
+                tx.append_audit(&hotel.audit_key, &[record]).await
             })
         })
         .await

@@ -88,13 +88,22 @@ pub struct MoveView {
     pub at: String,
 }
 
+/// What a person can say to a pending task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The task applies to its order.
+    Confirm,
+    /// The task does not; an order that was created only for it is cancelled.
+    Reject,
+}
+
 /// What a person decides about a task.
 #[derive(Debug, Clone)]
 pub struct Decision {
     /// The task.
     pub task_id: i64,
-    /// The status it shall have.
-    pub to: TaskStatus,
+    /// Confirm or reject.
+    pub verdict: Verdict,
     /// The person.
     pub actor: String,
     /// The version the person saw; none accepts the current one.
@@ -157,24 +166,24 @@ async fn apply(
     if decision.version.is_some_and(|seen| seen != task.version) {
         return Err(conflict(tx, &task, decision.version).await?);
     }
-    if !from.can_become(decision.to) {
-        let (status, wanted) = (task.status, decision.to.as_str().to_owned());
+    let to = decision.verdict.status();
+    if !from.can_become(to) {
+        let (status, wanted) = (task.status, to.as_str().to_owned());
         return Err(Error::MoveNotAllowed { status, wanted });
     }
     let now = hotel.clock.now_ms();
-    let order_version = match decision.to {
-        TaskStatus::Confirmed => confirm(tx, hotel, hotel_id, &task, decision, now).await?,
-        TaskStatus::Rejected => {
+    let order_version = match decision.verdict {
+        Verdict::Confirm => confirm(tx, hotel, hotel_id, &task, decision, now).await?,
+        Verdict::Reject => {
             if let Some(order_id) = task.order_id.filter(|_| task.creates_order) {
                 cancel_draft(tx, hotel_id, order_id, task.task_id, &decision.actor, now).await?;
             }
             None
         }
-        _ => None,
     };
     let step = Move {
         from,
-        to: decision.to,
+        to,
         actor: &decision.actor,
         reason: decision.reason.as_deref(),
         at: now,
@@ -183,12 +192,7 @@ async fn apply(
     if !tx.move_task(task.task_id, task.version, &step).await? {
         return Err(conflict(tx, &task, Some(task.version)).await?);
     }
-    let operation = match decision.to {
-        TaskStatus::Confirmed => "hotel_task_confirm",
-        TaskStatus::Rejected => "hotel_task_reject",
-        _ => "hotel_task_move",
-    };
-    let record = hotel.record(request, operation, format!("task:{}", task.task_id), None);
+    let record = hotel.record(request, decision.verdict.operation(), format!("task:{}", task.task_id), None);
     tx.append_audit(&hotel.audit_key, &[record]).await?;
     detail(tx, hotel_id, task.task_id).await
 }
@@ -356,6 +360,23 @@ impl TaskView {
             agency: row.agency.clone(),
             task_created_at: govern::time::iso(row.created_at),
             updated_at: govern::time::iso(row.updated_at),
+        }
+    }
+}
+
+impl Verdict {
+    fn status(self) -> TaskStatus {
+        match self {
+            Self::Confirm => TaskStatus::Confirmed,
+            Self::Reject => TaskStatus::Rejected,
+        }
+    }
+
+    /// The operation's name in the audit trail.
+    fn operation(self) -> &'static str {
+        match self {
+            Self::Confirm => "hotel_task_confirm",
+            Self::Reject => "hotel_task_reject",
         }
     }
 }

@@ -48,7 +48,7 @@ pub async fn add(hotel: &Arc<Hotel>, request: Request, name: &str, scopes: &[&st
                 let (hotel, request, name, digest, scopes) = &*shared;
                 tx.insert_token(name, digest, scopes, hotel.clock.now_ms()).await?;
                 let record = hotel.record(request, "token_add", format!("token:{name}"), None);
-                Ok(tx.append_audit(&hotel.audit_key, &[record]).await?)
+                tx.append_audit(&hotel.audit_key, &[record]).await
             })
         })
         .await?;
@@ -66,7 +66,7 @@ pub async fn revoke(hotel: &Arc<Hotel>, request: Request, name_or_id: &str) -> R
                 let (hotel, request, name_or_id) = &*shared;
                 tx.revoke_token(name_or_id, hotel.clock.now_ms()).await?;
                 let record = hotel.record(request, "token_revoke", format!("token:{name_or_id}"), None);
-                Ok(tx.append_audit(&hotel.audit_key, &[record]).await?)
+                tx.append_audit(&hotel.audit_key, &[record]).await
             })
         })
         .await

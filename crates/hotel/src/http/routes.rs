@@ -84,11 +84,11 @@ pub static ROUTES: [Route; 6] = [
 
 fn case_context<'a>(
     hotel: &'a Arc<Hotel>,
-    _: &'a Request,
+    request: &'a Request,
     body: &'a str,
 ) -> BoxFuture<'a, Result<Done, Error>> {
     async move {
-        let context = case_context::query(hotel, arguments::parse(body)?).await?;
+        let context = case_context::query(hotel, arguments::parse(body)?, request.budget).await?;
         done(&context, context.warnings.clone())
     }
     .boxed()
@@ -121,7 +121,8 @@ fn conversation_messages<'a>(
 ) -> BoxFuture<'a, Result<Done, Error>> {
     async move {
         let query = arguments::parse(body)?;
-        done(&conversation::messages(hotel, request, query).await?, Vec::new())
+        let messages = conversation::messages(hotel, request, query).await?;
+        done(&messages, messages.warnings.clone())
     }
     .boxed()
 }

@@ -70,7 +70,10 @@ fn run<'a>(tools: &'a HotelTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
             Ok(query) => conversation::messages(&tools.0, &request(&call), query).await,
             Err(fault) => Err(fault.into()),
         };
-        let result = result.map(|messages| (messages, Vec::new()));
+        let result = result.map(|messages| {
+            let warnings = messages.warnings.clone();
+            (messages, warnings)
+        });
         tools.answer(&call, result, |messages| summary(messages, tools.0.language)).untrusted()
     }
     .boxed()

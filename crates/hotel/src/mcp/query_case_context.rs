@@ -68,8 +68,9 @@ fn output(profile: SchemaProfile) -> Value {
             ("matched_order_records", array(&record, "匹配到的订单")),
             ("pending_or_open_tasks", array(&schemas::task_summary(profile), "未完成的任务")),
             ("target_object_validation", validation),
+            ("truncated", typed("boolean", "是否因大小省略了订单或任务")),
         ],
-        &["matched_order_records", "pending_or_open_tasks", "target_object_validation"],
+        &["matched_order_records", "pending_or_open_tasks", "target_object_validation", "truncated"],
     );
     schemas::envelope(data, profile)
 }
@@ -77,7 +78,7 @@ fn output(profile: SchemaProfile) -> Value {
 fn run<'a>(tools: &'a HotelTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
     async move {
         let result = match call.parse::<Query>() {
-            Ok(query) => case_context::query(&tools.0, query).await,
+            Ok(query) => case_context::query(&tools.0, query, call.budget).await,
             Err(fault) => Err(fault.into()),
         };
         let result = result.map(|context| {

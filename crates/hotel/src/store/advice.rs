@@ -52,9 +52,9 @@ impl StoreError {
 
     fn cause(&self) -> Cause {
         match self {
-            Self::Database(error) => cause(error),
             Self::Commit(error) => cause(error),
-            Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => cause(error),
+            Self::Database(error)
+            | Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => cause(error),
             Self::Migration(MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_)) => Cause::NewerSchema,
             _ => Cause::Other,
         }

@@ -194,7 +194,7 @@ impl Db {
                 loop {
                     match write_postgres(pool, ids, &job).await {
                         Err(Error::Store(error)) if error.lost_race() && attempt < POSTGRES_ATTEMPTS => {
-                            attempt += 1
+                            attempt += 1;
                         }
                         result => return result,
                     }

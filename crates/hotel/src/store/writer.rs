@@ -143,8 +143,15 @@ async fn run_all(
 async fn run_in_savepoint(connection: &mut SqliteConnection, job: &AnyJob) -> Result<AnyResult, sqlx::Error> {
     sqlx::query("SAVEPOINT job").execute(&mut *connection).await?;
     let result = job(&mut Transaction::Sqlite(&mut *connection)).await;
-    if result.is_err() {
-        sqlx::query("ROLLBACK TO job").execute(&mut *connection).await?;
+    if result.is_err()
+        && let Err(error) = sqlx::query("ROLLBACK TO job").execute(&mut *connection).await
+    {
+        // When the disk is full, SQLite rolls back the whole transaction by itself. That the savepoint is gone then
+        // says less than what the job met.
+        return Err(match result {
+            Err(Error::Store(StoreError::Database(cause))) => cause,
+            _ => error,
+        });
     }
     sqlx::query("RELEASE job").execute(&mut *connection).await?;
     Ok(result)

@@ -235,7 +235,7 @@ fn without_nulls(payload: Map<String, Value>) -> Map<String, Value> {
         match (name.as_str(), value) {
             ("source_message" | "agent_assessment" | "notification", object) => drop_nulls(object),
             ("message_events" | "ai_task_results", Value::Array(events)) => {
-                events.iter_mut().for_each(drop_nulls)
+                events.iter_mut().for_each(drop_nulls);
             }
             _ => {}
         }
@@ -249,6 +249,7 @@ fn fault(path: &str, code: &'static str, expected: String) -> Fault {
 }
 
 #[cfg(test)]
+#[allow(clippy::needless_pass_by_value, reason = "json! makes values")]
 mod tests {
     use serde_json::json;
 

@@ -100,8 +100,7 @@ pub async fn submit(
     let canonical = serde_json_canonicalizer::to_string(&submission.payload)?;
     let digest = hex(&Sha256::digest(canonical.as_bytes()));
     let events = submission.events()?;
-    let mapping =
-        (submission.shape == Shape::V3 && !submission.mapping.is_empty()).then(|| submission.mapping.clone());
+    let mapping = (submission.shape == Shape::V3).then(|| submission.mapping.clone());
     let job = Arc::new(Job { hotel: Arc::clone(hotel), request, submission, events, canonical, digest });
     let digest = job.digest.clone();
     let mut answer = hotel

@@ -434,6 +434,8 @@ mod tests {
             "<p>a<span style='color:#fffffe'>x</span></p>",
             "<p>a<span style='background:#336699;color:rgb(51,102,153)'>x</span></p>",
             "<p>a<span style='max-height:0;overflow:hidden'>x</span></p>",
+            "<p>a<span style='color:rgb(255, 255, 255); background: rgb(255, 255, 255) none'>x</span></p>",
+            "<p>a<span style='color:white'><span style='color:inherit'>x</span></span></p>",
             "<p>a<span style='disp/**/lay:block;display:/* */none'>x</span></p>",
         ] {
             let result = sanitise(html, LinkPolicy::Host);
@@ -448,6 +450,8 @@ mod tests {
             "<style>.dark{background:#000}</style><table class=dark><tr><td style='color:#fff'>x</td></tr></table>",
             "<table><tr style='font-size:0'><td style='font-size:14px'>x</td></tr></table>",
             "<table><tr><td style='background:url(a.png);color:white'>x</td></tr></table>",
+            "<table><tr><td style='background-color:rgba(0, 0, 0, 0);color:rgb(0, 0, 0)'>x</td></tr></table>",
+            "<table><tr><td style='font:12px/0 Arial'>x</td></tr></table>",
         ] {
             let result = sanitise(html, LinkPolicy::Host);
             assert_eq!(

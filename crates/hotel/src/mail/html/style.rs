@@ -72,14 +72,22 @@ impl Look {
                 "visibility" => self.is_invisible = matches!(value, "hidden" | "collapse"),
                 "opacity" => is_opaque = !is_zero(value),
                 "font-size" => self.has_no_size = is_zero(value) || matches!(value, "1px" | "1pt"),
-                "font" => self.has_no_size = value.split([' ', '/']).any(is_zero),
+                "font" => {
+                    // In `12px/0` the second number is the height of the line.
+                    self.has_no_size =
+                        value.split(' ').any(|part| is_zero(part.split('/').next().unwrap_or_default()));
+                }
                 "overflow" => is_clipped = value == "hidden",
                 "max-height" | "height" | "max-width" | "width" => has_no_extent |= is_zero(value),
-                "color" => self.colour = colour(value).or(self.background.filter(|_| value == "transparent")),
+                "color" if value != "inherit" => {
+                    self.colour = colour(value).or(self.background.filter(|_| value == "transparent"));
+                }
                 "background" | "background-color" | "background-image"
                     if !matches!(value, "transparent" | "none" | "inherit" | "initial") =>
                 {
-                    self.background = value.split(' ').find_map(colour).filter(|_| !value.contains("url("));
+                    self.background = colour(value)
+                        .or_else(|| value.split(' ').find_map(colour))
+                        .filter(|_| !value.contains("url("));
                 }
                 _ => {}
             }
@@ -107,10 +115,20 @@ fn colour(value: &str) -> Option<Colour> {
         return hexadecimal(digits);
     }
     if let Some(arguments) = value.strip_prefix("rgb(").or_else(|| value.strip_prefix("rgba(")) {
-        let mut numbers =
-            arguments.trim_end_matches(')').split([',', ' ', '/']).filter(|number| !number.is_empty());
-        let mut next = || numbers.next()?.trim().parse::<u8>().ok();
-        return Some([next()?, next()?, next()?]);
+        let numbers: Vec<f32> = arguments
+            .split(')')
+            .next()
+            .unwrap_or_default()
+            .split([',', ' ', '/'])
+            .filter(|number| !number.is_empty())
+            .map_while(|number| number.parse().ok())
+            .collect();
+        return match *numbers.as_slice() {
+            // Nothing of a fully transparent colour is seen.
+            [_, _, _, 0.0] => None,
+            [red, green, blue] | [red, green, blue, _] => Some([red, green, blue].map(channel)),
+            _ => None,
+        };
     }
     match value {
         "white" | "window" => Some(WHITE),
@@ -127,6 +145,11 @@ fn colour(value: &str) -> Option<Colour> {
         _ if value.len() == 6 => hexadecimal(value),
         _ => None,
     }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of a byte")]
+fn channel(value: f32) -> u8 {
+    value.clamp(0.0, 255.0) as u8
 }
 
 fn hexadecimal(digits: &str) -> Option<Colour> {

@@ -1,0 +1,93 @@
+//! `countersign docs tools`: docs/tools.md, written from the tools themselves.
+
+use std::fmt::Write;
+
+use clap::{Args, ValueEnum};
+use govern::tool::{SchemaProfile, Service, Tool};
+use hotel::mcp::HotelTools;
+use serde_json::Value;
+
+use super::CommandError;
+use crate::print;
+
+/// Print a generated page of the documentation
+#[derive(Debug, Args)]
+#[command(after_help = "Example: countersign docs tools")]
+pub(crate) struct Docs {
+    page: Page,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Page {
+    /// docs/tools.md
+    Tools,
+}
+
+impl Docs {
+    pub(crate) fn run(&self) -> Result<(), CommandError> {
+        let Page::Tools = self.page;
+        Ok(print::line(&tools_page())?)
+    }
+}
+
+fn tools_page() -> String {
+    let mut page = String::from(
+        "# Tools\n\n\
+         Written by `cargo xtask docs`; change the tools instead. Types are those of the `portable` schema profile. What\n\
+         the answers mean is in [hotel/contract.en.md](hotel/contract.en.md) and\n\
+         [hotel/contract.zh-CN.md](hotel/contract.zh-CN.md).\n",
+    );
+    for tool in HotelTools::tools() {
+        describe(&mut page, tool);
+    }
+    page.trim_end().to_owned()
+}
+
+fn describe(page: &mut String, tool: &Tool<HotelTools>) {
+    let Tool { name, title, description, toolset, scope, effect, .. } = tool;
+    // Writing to a String cannot fail.
+    let _ = write!(
+        page,
+        "\n## {name}\n\n{title}。{description}\n\n- toolset `{toolset}`, scope `{scope}`, effect `{}`\n- hints: destructive {}, idempotent {}, open world {}\n",
+        effect.as_str(),
+        tool.hints.destructive,
+        tool.hints.idempotent,
+        tool.hints.open_world,
+    );
+    let input = (tool.input)(SchemaProfile::Portable);
+    let output = (tool.output)(SchemaProfile::Portable);
+    table(page, "Arguments", &input);
+    table(page, "`data` of the answer", &output["properties"]["data"]);
+}
+
+/// The members of an object schema, nested ones under their path.
+fn table(page: &mut String, heading: &str, schema: &Value) {
+    let mut rows = Vec::new();
+    members(&mut rows, "", schema);
+    let _ = write!(page, "\n### {heading}\n\n| field | type | required | meaning |\n|---|---|---|---|\n");
+    for row in rows {
+        page.push_str(&row);
+    }
+}
+
+fn members(rows: &mut Vec<String>, path: &str, schema: &Value) {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}{name}");
+        let is_list = member["type"] == "array";
+        let item = if is_list { &member["items"] } else { member };
+        let kind = match (is_list, item["type"].as_str()) {
+            (false, kind) => kind.unwrap_or("any").to_owned(),
+            (true, kind) => format!("list of {}", kind.unwrap_or("any")),
+        };
+        let mut meaning = member["description"].as_str().unwrap_or_default().replace('|', "\\|");
+        if let Some(words) = item["enum"].as_array() {
+            let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_str().unwrap_or("null"))).collect();
+            meaning = format!("{meaning} ({})", words.join(", "));
+        }
+        let needed = if required.contains(&name.as_str()) { "yes" } else { "" };
+        rows.push(format!("| `{path}` | {kind} | {needed} | {} |\n", meaning.trim()));
+        members(rows, &format!("{path}{}.", if is_list { "[]" } else { "" }), item);
+    }
+}

@@ -1,0 +1,86 @@
+//! The demo as a newcomer meets it.
+
+mod support;
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
+    process::{Child, Stdio},
+};
+
+use serde_json::{Value, json};
+use support::{BINARY, Place, post, terminate};
+
+/// Starts the demo and returns what it prints before it serves.
+fn start(place: &Place) -> (Child, String) {
+    let mut process = place
+        .command(BINARY)
+        .args(["demo", "--data", "the data", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut printed = String::new();
+    let mut lines = BufReader::new(process.stdout.take().unwrap());
+    while !printed.contains("Ctrl-C ends the demo") {
+        assert_ne!(lines.read_line(&mut printed).unwrap(), 0, "the demo ended: {printed}");
+    }
+    (process, printed)
+}
+
+fn after<'t>(printed: &'t str, label: &str) -> &'t str {
+    printed.lines().find_map(|line| line.strip_prefix(label)).unwrap()
+}
+
+#[test]
+fn the_demo_serves_its_mails_and_finds_its_token_again() {
+    let place = Place::empty();
+    let (mut process, printed) = start(&place);
+    let (url, token) = (after(&printed, "MCP: ").to_owned(), after(&printed, "Token: ").to_owned());
+    let json_text = &printed[printed.find('{').unwrap()..printed.find("\n\nTry").unwrap()];
+    let servers: Value = serde_json::from_str(json_text).unwrap();
+    let server = &servers["mcpServers"]["th-hotel"];
+    assert_eq!(server["type"], "http");
+    assert_eq!(server["url"], *url);
+    assert_eq!(server["headers"]["Authorization"], format!("Bearer {token}"));
+
+    let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let (status, reply) = post(address, "/mcp", &token, &list).unwrap();
+    assert_eq!(status, 200, "{reply}");
+    assert_eq!(reply["result"]["tools"].as_array().unwrap().len(), 5);
+
+    let file = place.path().join("the data/demo-token");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_to_string(&file).unwrap().trim(), token);
+    terminate(&process);
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+
+    let (mut process, printed) = start(&place);
+    assert_eq!(after(&printed, "Token: "), token);
+    terminate(&process);
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_three_commands_work_as_they_are_printed() {
+    let place = Place::empty();
+    let (mut process, printed) = start(&place);
+    let commands = printed.lines().skip_while(|line| !line.starts_with("Try in")).skip(1);
+    let commands: Vec<&str> = commands.filter(|line| !line.starts_with('#') && !line.is_empty()).take(3).collect();
+    let outputs: Vec<String> = commands
+        .iter()
+        .map(|command| {
+            let output = place.command("sh").args(["-c", command]).output().unwrap();
+            assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).unwrap()
+        })
+        .collect();
+    terminate(&process);
+    process.wait().unwrap();
+    assert!(outputs[0].contains("jiangnan-travel.example"), "{}", outputs[0]);
+    let reply: Value = serde_json::from_str(&outputs[1]).unwrap();
+    assert_eq!(reply["result"]["structuredContent"]["success"], true, "{reply}");
+    assert!(outputs[2].contains("PENDING_CONFIRMATION"), "{}", outputs[2]);
+}
