@@ -35,6 +35,8 @@ enum Command {
     Demo(commands::demo::Demo),
     /// The hotel server and its data
     Hotel(commands::hotel::Hotel),
+    /// Check and read the audit trail
+    Audit(commands::audit::Audit),
     /// Serve the tools that the conformance suite and the benches call
     #[command(hide = true)]
     Fixture(commands::fixture::Fixture),
@@ -47,6 +49,7 @@ impl Command {
     fn config(&self) -> Result<Config, CommandError> {
         match self {
             Self::Hotel(hotel) => hotel.flags.load(),
+            Self::Audit(audit) => audit.flags.load(),
             // These are the same everywhere, whatever lies in the current folder.
             Self::Demo(_) | Self::Fixture(_) | Self::Docs(_) => Ok(Config::default()),
         }
@@ -57,7 +60,7 @@ impl Command {
         match self {
             Self::Demo(_) | Self::Fixture(_) => "info",
             Self::Hotel(hotel) => hotel.log_filter(),
-            Self::Docs(_) => "off",
+            Self::Audit(_) | Self::Docs(_) => "off",
         }
     }
 
@@ -65,6 +68,7 @@ impl Command {
         match self {
             Self::Demo(demo) => demo.run(config).await,
             Self::Hotel(hotel) => hotel.run(config).await,
+            Self::Audit(audit) => audit.run(&config).await,
             Self::Fixture(fixture) => fixture.run().await,
             Self::Docs(docs) => docs.run(),
         }
@@ -110,7 +114,9 @@ mod tests {
         if !help.starts_with("Example: countersign ") {
             found.push(path.clone());
         }
-        command.get_subcommands().for_each(|inner| without_example(inner, &path, found));
+        for inner in command.get_subcommands() {
+            without_example(inner, &path, found);
+        }
     }
 
     #[test]

@@ -109,7 +109,9 @@ impl Sink for CountingSink {
     fn append<'a>(&'a self, batch: &'a [Record]) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async move {
             self.database.append(batch).await?;
-            batch.iter().for_each(|record| self.metrics.observe(record));
+            for record in batch {
+                self.metrics.observe(record);
+            }
             Ok(())
         })
     }

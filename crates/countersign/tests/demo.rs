@@ -1,5 +1,7 @@
 //! The demo as a newcomer meets it.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
+
 mod support;
 
 use std::{

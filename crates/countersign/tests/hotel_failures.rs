@@ -1,5 +1,7 @@
 //! What an operator meets when things go wrong: a clear line, the right exit code, and nothing half-written.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
+
 mod support;
 
 use std::{
@@ -120,7 +122,7 @@ fn sigterm_lets_submissions_finish_or_leaves_them_absent() {
         .map(|number| {
             let events =
                 (0..EVENTS).map(|event| new_group(&format!("E{event}"), &format!("G{number}-{event}")));
-            let payload = submission(&format!("{number}@agency.example"), events.collect());
+            let payload = submission(&format!("{number}@agency.example"), &events.collect::<Vec<_>>());
             let (address, token, answered) = (server.address.clone(), server.token.clone(), answered.clone());
             std::thread::spawn(move || {
                 let reply =

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod audit;
 pub(crate) mod demo;
 pub(crate) mod docs;
 pub(crate) mod fixture;
@@ -12,7 +13,7 @@ mod serve;
 mod tasks;
 mod tokens;
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use ::hotel::{audit::KeyError, catalog::CatalogError, language::Language, store::StoreError};
 use govern::{config::ConfigError, gate::PolicyError};
@@ -56,6 +57,21 @@ pub(crate) enum CommandError {
         /// Why.
         reason: io::Error,
     },
+    /// Looking must not make a database.
+    #[error("there is no database at {0}; name the one to look at with --db")]
+    NoDatabase(String),
+    /// The trail cannot be checked in full.
+    #[error(
+        "the audit key {} is missing, without which changed and forged records are not noticed; put it back, name it \
+         with --key, or check the rest with --without-key", .0.display()
+    )]
+    NoAuditKey(PathBuf),
+    /// What was found was printed.
+    #[error(
+        "the audit trail is not as it was written; copy the database before anything else, then look at the records \
+         from there on"
+    )]
+    TrailAltered,
     /// Some messages were not taken in; which ones was printed.
     #[error("{failed} of {read} messages failed; mend what is listed above and run the same command again")]
     Ingest {
@@ -87,8 +103,7 @@ impl CommandError {
     /// What happened and what to do next, in one line.
     pub(crate) fn message(&self, language: Language) -> String {
         let text = match self {
-            Self::Hotel(error) => explain(error, language),
-            Self::Key(KeyError::Store(error)) => explain(error, language),
+            Self::Hotel(error) | Self::Key(KeyError::Store(error)) => explain(error, language),
             Self::Store(error) => error.advice(language),
             other => other.to_string(),
         };
