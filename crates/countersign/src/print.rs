@@ -80,8 +80,11 @@ fn table_text<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> Strin
     }
     let mut text = String::new();
     for line in &lines {
-        let padded: String =
-            line.iter().zip(widths).map(|(cell, width)| cell.clone() + &" ".repeat(width - cell.width() + GAP)).collect();
+        let padded: String = line
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| cell.clone() + &" ".repeat(width - cell.width() + GAP))
+            .collect();
         text.push_str(padded.trim_end());
         text.push('\n');
     }

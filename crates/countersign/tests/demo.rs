@@ -68,7 +68,8 @@ fn the_three_commands_work_as_they_are_printed() {
     let place = Place::empty();
     let (mut process, printed) = start(&place);
     let commands = printed.lines().skip_while(|line| !line.starts_with("Try in")).skip(1);
-    let commands: Vec<&str> = commands.filter(|line| !line.starts_with('#') && !line.is_empty()).take(3).collect();
+    let commands: Vec<&str> =
+        commands.filter(|line| !line.starts_with('#') && !line.is_empty()).take(3).collect();
     let outputs: Vec<String> = commands
         .iter()
         .map(|command| {

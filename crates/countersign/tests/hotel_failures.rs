@@ -16,7 +16,9 @@ use support::{BINARY, Place, failure, new_group, post, submission, tool_call};
 #[test]
 fn wrong_usage_exits_with_2_and_prints_nothing_on_stdout() {
     let place = Place::empty();
-    for arguments in [&["hotel"][..], &["hotel", "nothing"], &["hotel", "tasks", "confirm", "1"], &["hotel", "ingest"]] {
+    for arguments in
+        [&["hotel"][..], &["hotel", "nothing"], &["hotel", "tasks", "confirm", "1"], &["hotel", "ingest"]]
+    {
         let output = place.run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert_eq!(output.stdout, b"", "{arguments:?}");
@@ -55,7 +57,8 @@ fn a_read_only_database_is_named_so_and_left_alone() {
     let place = Place::with_hotel();
     let (folder, data) = (place.path(), place.path().join("countersign-data"));
     let file = data.join("hotel.db");
-    let allow = |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let allow =
+        |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let program = folder.join("countersign");
     fs::copy(BINARY, &program).unwrap();
     allow(folder, 0o755);
@@ -115,11 +118,13 @@ fn sigterm_lets_submissions_finish_or_leaves_them_absent() {
     let (answered, answers) = mpsc::channel();
     let clients: Vec<_> = (0..4)
         .map(|number| {
-            let events = (0..EVENTS).map(|event| new_group(&format!("E{event}"), &format!("G{number}-{event}")));
+            let events =
+                (0..EVENTS).map(|event| new_group(&format!("E{event}"), &format!("G{number}-{event}")));
             let payload = submission(&format!("{number}@agency.example"), events.collect());
             let (address, token, answered) = (server.address.clone(), server.token.clone(), answered.clone());
             std::thread::spawn(move || {
-                let reply = post(&address, "/mcp", &token, &tool_call("th_hotel_submit_task_results", &payload));
+                let reply =
+                    post(&address, "/mcp", &token, &tool_call("th_hotel_submit_task_results", &payload));
                 // The test has all it waits for after the first answer.
                 answered.send(number).ok();
                 reply.is_ok_and(|(_, reply)| reply["result"]["structuredContent"]["success"] == true)

@@ -67,7 +67,18 @@ fn a_thread_becomes_a_task_that_a_person_confirms() {
     let confirm = ["hotel", "tasks", "confirm", created, "--as", "Li Na", "--version", "1", "--json"];
     let confirmed = place.json(&[&confirm[..], &reason].concat());
     assert_eq!(confirmed["task_status"], "CONFIRMED");
-    let stale = place.fails(&["hotel", "tasks", "reject", created, "--as", "Li Na", "--version", "1", "--reason", "x"]);
+    let stale = place.fails(&[
+        "hotel",
+        "tasks",
+        "reject",
+        created,
+        "--as",
+        "Li Na",
+        "--version",
+        "1",
+        "--reason",
+        "x",
+    ]);
     assert!(stale.contains("[VERSION_CONFLICT]"), "{stale}");
 
     let after = server.call("th_hotel_query_case_context", &keys);

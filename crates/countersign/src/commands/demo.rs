@@ -104,7 +104,9 @@ fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
 }
 
 fn make_folder(folder: &Path) -> Result<PathBuf, CommandError> {
-    fs::create_dir_all(folder).and_then(|()| folder.canonicalize()).map_err(|reason| file_error(folder, reason))
+    fs::create_dir_all(folder)
+        .and_then(|()| folder.canonicalize())
+        .map_err(|reason| file_error(folder, reason))
 }
 
 fn file_error(path: &Path, reason: io::Error) -> CommandError {
@@ -125,7 +127,8 @@ fn introduction(database: &str, address: &SocketAddr, secret: &str) -> String {
     let servers = json!({"mcpServers": {"th-hotel": {
         "type": "http", "url": url, "headers": {"Authorization": format!("Bearer {secret}")},
     }}});
-    let program = std::env::current_exe().map_or_else(|_| "countersign".to_owned(), |path| path.display().to_string());
+    let program =
+        std::env::current_exe().map_or_else(|_| "countersign".to_owned(), |path| path.display().to_string());
     let (program, database) = (quoted(&program), quoted(database));
     format!(
         "MCP: {url}\n\

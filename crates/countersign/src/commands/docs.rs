@@ -83,7 +83,8 @@ fn members(rows: &mut Vec<String>, path: &str, schema: &Value) {
         };
         let mut meaning = member["description"].as_str().unwrap_or_default().replace('|', "\\|");
         if let Some(words) = item["enum"].as_array() {
-            let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_str().unwrap_or("null"))).collect();
+            let words: Vec<String> =
+                words.iter().map(|word| format!("`{}`", word.as_str().unwrap_or("null"))).collect();
             meaning = format!("{meaning} ({})", words.join(", "));
         }
         let needed = if required.contains(&name.as_str()) { "yes" } else { "" };

@@ -57,7 +57,8 @@ impl Hotels {
             Action::List { json: true } => print::json(&hotels::list(hotel).await?)?,
             Action::List { json: false } => {
                 let hotels = hotels::list(hotel).await?;
-                let rows: Vec<_> = hotels.into_iter().map(|hotel| [hotel.hotel_id, hotel.status, hotel.name]).collect();
+                let rows: Vec<_> =
+                    hotels.into_iter().map(|hotel| [hotel.hotel_id, hotel.status, hotel.name]).collect();
                 print::table(["ID", "STATUS", "NAME"], &rows)?;
             }
             Action::Activate { hotel_id } => {

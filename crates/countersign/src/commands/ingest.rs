@@ -63,7 +63,10 @@ struct Remark {
 
 /// What came of one message.
 enum Taken {
-    Kept { created: bool, degraded: Option<Remark> },
+    Kept {
+        created: bool,
+        degraded: Option<Remark>,
+    },
     Failed(Remark),
     /// The database fails, and would fail for every other message as well.
     Stopped(hotel::Error),
@@ -160,7 +163,11 @@ impl Summary {
 
     fn counts(&self) -> String {
         let Self { new, already_there, degraded, failed } = self;
-        format!("new {new} · already there {already_there} · degraded {} · failed {}", degraded.len(), failed.len())
+        format!(
+            "new {new} · already there {already_there} · degraded {} · failed {}",
+            degraded.len(),
+            failed.len()
+        )
     }
 
     fn print(&self) -> Result<(), CommandError> {

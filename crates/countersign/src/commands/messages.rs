@@ -51,7 +51,9 @@ impl Messages {
     pub(crate) async fn run(self, hotel: &Arc<Hotel>) -> Result<(), CommandError> {
         match self.action {
             Action::List { limit, json } => list(&messages::list(hotel, limit.into()).await?, json),
-            Action::Show { id, json } => show(&messages::show(hotel, &request(hotel, LOCAL), &id).await?, json),
+            Action::Show { id, json } => {
+                show(&messages::show(hotel, &request(hotel, LOCAL), &id).await?, json)
+            }
         }
     }
 }
@@ -102,7 +104,10 @@ fn show(message: &MessageDetail, json: bool) -> Result<(), CommandError> {
                 format!("{} ({}, {} bytes)", text(file, "name"), text(file, "type"), file["size"])
             }),
         ),
-        ("warnings", lines(&message.warnings, &|item| format!("{}: {}", text(item, "code"), text(item, "message")))),
+        (
+            "warnings",
+            lines(&message.warnings, &|item| format!("{}: {}", text(item, "code"), text(item, "message"))),
+        ),
         ("text", format!("{}\n", message.text)),
     ];
     let given: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();

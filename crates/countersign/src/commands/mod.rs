@@ -31,7 +31,9 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The task catalogue is not usable.
-    #[error("{0}; mend the file that [hotel] catalog names, or leave the key out for the catalogue that ships")]
+    #[error(
+        "{0}; mend the file that [hotel] catalog names, or leave the key out for the catalogue that ships"
+    )]
     Catalog(#[from] CatalogError),
     /// The policy is not usable.
     #[error(transparent)]
@@ -46,7 +48,9 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file of the program's own cannot be read or written.
-    #[error("the file {path} cannot be used ({reason}); check its folder, its permissions and the room on the disk")]
+    #[error(
+        "the file {path} cannot be used ({reason}); check its folder, its permissions and the room on the disk"
+    )]
     File {
         /// The file.
         path: String,

@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use hotel::{
-    app::{
-        Hotel,
-        tasks::{self, Decision, TaskDetail, TaskView, Verdict},
-    },
+use hotel::app::{
+    Hotel,
+    tasks::{self, Decision, TaskDetail, TaskView, Verdict},
 };
 use serde_json::Value;
 
@@ -16,7 +14,9 @@ use crate::{print, session::request};
 
 /// List, show, confirm and reject tasks
 #[derive(Debug, Args)]
-#[command(after_help = "Example: countersign hotel tasks confirm 1042 --as 'Li Na' --reason 'checked with the agency'")]
+#[command(
+    after_help = "Example: countersign hotel tasks confirm 1042 --as 'Li Na' --reason 'checked with the agency'"
+)]
 pub(crate) struct Tasks {
     #[command(subcommand)]
     action: Action,
@@ -48,7 +48,9 @@ enum Action {
     #[command(after_help = "Example: countersign hotel tasks confirm 1042 --as 'Li Na' --version 1")]
     Confirm(Confirm),
     /// Reject a task
-    #[command(after_help = "Example: countersign hotel tasks reject 1042 --as 'Li Na' --reason 'double booking'")]
+    #[command(
+        after_help = "Example: countersign hotel tasks reject 1042 --as 'Li Na' --reason 'double booking'"
+    )]
     Reject(Reject),
 }
 
@@ -133,7 +135,8 @@ async fn decide(hotel: &Arc<Hotel>, decision: Decision, json: bool) -> Result<()
     if json {
         return Ok(print::json(&task)?);
     }
-    let line = format!("task {} is {} (version {})", task.task.task_id, task.task.task_status, task.task.version);
+    let line =
+        format!("task {} is {} (version {})", task.task.task_id, task.task.task_status, task.task.version);
     Ok(print::line(&line)?)
 }
 
@@ -180,7 +183,13 @@ fn show(task: &TaskDetail, json: bool) -> Result<(), CommandError> {
         ("to decide", review),
         ("history", history.collect()),
     ];
-    Ok(print::fields(&pairs.map(|(name, value)| (name, value)).into_iter().filter(|(_, value)| !value.is_empty()).collect::<Vec<_>>())?)
+    Ok(print::fields(
+        &pairs
+            .map(|(name, value)| (name, value))
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+            .collect::<Vec<_>>(),
+    )?)
 }
 
 fn person(text: &str) -> Result<String, &'static str> {

@@ -95,7 +95,8 @@ mod tests {
             activate(&rig.hotel, rig.request("local"), second).await.unwrap();
             assert_eq!(active(&rig.hotel).await.unwrap(), second);
             let hotels = list(&rig.hotel).await.unwrap();
-            let seen: Vec<_> = hotels.iter().map(|hotel| (hotel.name.as_str(), hotel.status.as_str())).collect();
+            let seen: Vec<_> =
+                hotels.iter().map(|hotel| (hotel.name.as_str(), hotel.status.as_str())).collect();
             assert_eq!(seen, [("甲", "INACTIVE"), ("乙", "ACTIVE")]);
             assert_eq!(hotels[0].hotel_id, first.to_string());
         })
