@@ -1,4 +1,5 @@
 //! `countersign audit …` as an operator and a cron job use it.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
 
