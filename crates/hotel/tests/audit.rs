@@ -1,5 +1,7 @@
 //! The audit trail, on each database: what is sealed, what is found when someone without the key changes it.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
+
 use std::time::Duration;
 
 use govern::audit::{Channel, Ending, Record, Sink as _};
