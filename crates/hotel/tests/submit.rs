@@ -8,8 +8,8 @@
 
 use hotel::Error;
 use hotel::app::submit::{Submitted, adapter, submit};
-use hotel::app::{ingest, tasks};
 use hotel::app::tasks::Verdict;
+use hotel::app::{ingest, tasks};
 use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
 

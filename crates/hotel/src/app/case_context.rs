@@ -253,9 +253,11 @@ impl CaseContext {
     /// A key may lead to any number of orders; whole records are left out at the end of the lists.
     fn keep_within(&mut self, budget: usize) {
         let orders = govern::budget::fit(&self.matched_order_records, ENVELOPE, budget);
-        let used = ENVELOPE + govern::budget::json_len(&self.matched_order_records[..orders].iter().collect::<Vec<_>>());
+        let used = ENVELOPE
+            + govern::budget::json_len(&self.matched_order_records[..orders].iter().collect::<Vec<_>>());
         let tasks = govern::budget::fit(&self.pending_or_open_tasks, used, budget);
-        self.truncated = orders < self.matched_order_records.len() || tasks < self.pending_or_open_tasks.len();
+        self.truncated =
+            orders < self.matched_order_records.len() || tasks < self.pending_or_open_tasks.len();
         self.matched_order_records.truncate(orders);
         self.pending_or_open_tasks.truncate(tasks);
     }

@@ -167,7 +167,11 @@ pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query) -> Re
 }
 
 /// Notes that the bodies of these messages were read. Commits before it returns: no note, no body.
-pub(super) async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids: Vec<i64>) -> Result<(), Error> {
+pub(super) async fn note_access(
+    hotel: &Arc<Hotel>,
+    request: &Request,
+    inbox_ids: Vec<i64>,
+) -> Result<(), Error> {
     if inbox_ids.is_empty() {
         return Ok(());
     }

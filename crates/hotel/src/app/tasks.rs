@@ -181,14 +181,8 @@ async fn apply(
             None
         }
     };
-    let step = Move {
-        from,
-        to,
-        actor: &decision.actor,
-        reason: decision.reason.as_deref(),
-        at: now,
-        order_version,
-    };
+    let step =
+        Move { from, to, actor: &decision.actor, reason: decision.reason.as_deref(), at: now, order_version };
     if !tx.move_task(task.task_id, task.version, &step).await? {
         return Err(conflict(tx, &task, Some(task.version)).await?);
     }
