@@ -1,5 +1,7 @@
 //! `countersign audit …` as an operator and a cron job use it.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
+
 use std::path::Path;
 
 use hotel::store::{Db, boxed};
