@@ -30,8 +30,10 @@ pub(crate) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) ->
     write_out(table_text(heading, rows).as_bytes())
 }
 
-/// Prints names and values, one pair a line, values aligned; a value of several lines is indented below its name.
+/// Prints names and values, one pair a line, values aligned; a value of several lines is indented below its name, and
+/// a blank one is left out.
 pub(crate) fn fields(pairs: &[(&str, String)]) -> Result<(), PrintError> {
+    let pairs: Vec<_> = pairs.iter().filter(|(_, value)| !value.trim().is_empty()).collect();
     let widest = pairs.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, value) in pairs {

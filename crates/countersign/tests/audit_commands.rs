@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
+
 use std::path::Path;
 
 use hotel::store::{Db, boxed};

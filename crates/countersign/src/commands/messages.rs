@@ -110,6 +110,5 @@ fn show(message: &MessageDetail, json: bool) -> Result<(), CommandError> {
         ),
         ("text", format!("{}\n", message.text)),
     ];
-    let given: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
-    Ok(print::fields(&given)?)
+    Ok(print::fields(&pairs)?)
 }

@@ -183,13 +183,7 @@ fn show(task: &TaskDetail, json: bool) -> Result<(), CommandError> {
         ("to decide", review),
         ("history", history.collect()),
     ];
-    Ok(print::fields(
-        &pairs
-            .map(|(name, value)| (name, value))
-            .into_iter()
-            .filter(|(_, value)| !value.is_empty())
-            .collect::<Vec<_>>(),
-    )?)
+    Ok(print::fields(&pairs)?)
 }
 
 fn person(text: &str) -> Result<String, &'static str> {

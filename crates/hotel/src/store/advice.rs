@@ -186,8 +186,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_url_of_neither_database_is_told_without_its_password() {
-        let error = Db::open("mysql://u:secret@host/x").await.unwrap_err();
-        let advice = error.advice(Language::English);
-        assert!(advice.contains("sqlite:PATH") && !advice.contains("secret"), "{advice}");
+        for url in ["mysql://u:secret@host/x", "", "sqlite:", "sqlite::memory:"] {
+            let error = Db::open(url).await.unwrap_err();
+            let advice = error.advice(Language::English);
+            assert!(advice.contains("sqlite:PATH") && !advice.contains("secret"), "{advice}");
+        }
     }
 }

@@ -264,7 +264,9 @@ pub fn boxed<'t, T>(
 
 fn sqlite_path(url: &str) -> Option<PathBuf> {
     let path = url.strip_prefix("sqlite:")?;
-    Some(PathBuf::from(path.strip_prefix("//").unwrap_or(path)))
+    let path = path.strip_prefix("//").unwrap_or(path);
+    // Without a file each connection would have a database of its own.
+    (!path.is_empty() && path != ":memory:").then(|| PathBuf::from(path))
 }
 
 fn without_password(url: &str) -> String {
