@@ -136,7 +136,7 @@ impl Connection {
         Ok(Self { stream, buffer: Vec::with_capacity(8192) })
     }
 
-    /// Sends a request and reads its response, whose length must be given; returns the body.
+    /// Sends a request and reads its response; returns the body, chunk sizes included where it came in chunks.
     async fn exchange(&mut self, request: &[u8]) -> io::Result<&[u8]> {
         self.stream.write_all(request).await?;
         self.buffer.clear();
@@ -149,11 +149,20 @@ impl Connection {
         let head = String::from_utf8_lossy(&self.buffer[..head_end]).to_ascii_lowercase();
         let length =
             head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
-        let Some(length) = length.filter(|_| head.starts_with("http/1.1 200")) else {
-            return Err(io::Error::other(format!("not a plain 200: {head}")));
-        };
-        while self.buffer.len() < head_end + length {
-            self.fill().await?;
+        if !head.starts_with("http/1.1 200") {
+            return Err(io::Error::other(format!("not a 200: {head}")));
+        }
+        match length {
+            Some(length) => {
+                while self.buffer.len() < head_end + length {
+                    self.fill().await?;
+                }
+            }
+            None => {
+                while !self.buffer[head_end..].ends_with(b"0\r\n\r\n") {
+                    self.fill().await?;
+                }
+            }
         }
         Ok(&self.buffer[head_end..])
     }
