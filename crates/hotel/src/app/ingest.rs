@@ -11,7 +11,7 @@ use crate::error::{Error, Fault};
 use crate::mail::{self, Address, Attachment, Body, Mail, MailWarning};
 use crate::store::conversations::Origin;
 use crate::store::inbox::{InboxIdentity, InboxRow};
-use crate::store::{Transaction, boxed};
+use crate::store::{Realm, Transaction, boxed};
 
 /// The operation's name in the audit trail.
 pub const OPERATION: &str = "hotel_ingest_message";
@@ -112,6 +112,18 @@ enum Conversation {
     Joined { root: String, message_ids: Vec<String> },
 }
 
+impl Incoming {
+    /// Every id that the message is known by or linked with.
+    fn ids(&self) -> Vec<&str> {
+        let mut ids = vec![self.external_id.as_str()];
+        match &self.conversation {
+            Conversation::Named(id) => ids.push(id),
+            Conversation::Joined { message_ids, .. } => ids.extend(message_ids.iter().map(String::as_str)),
+        }
+        ids
+    }
+}
+
 /// Keeps a raw message from a file; `provider` is FILE or IMAP.
 pub async fn mail(
     hotel: &Arc<Hotel>,
@@ -203,6 +215,7 @@ async fn keep_in(
     incoming: &Incoming,
 ) -> Result<Ingested, Error> {
     let hotel_id = tx.resolve_hotel(None).await?;
+    tx.serialise_on(Realm::Mail, hotel_id, &incoming.ids()).await?;
     let (provider, channel) = (Some(incoming.provider.as_str()), Some(incoming.channel.as_str()));
     let known = tx.find_messages(hotel_id, &incoming.external_id, provider, channel).await?;
     let same = known.iter().find(|row| row.content_sha256 == incoming.row.content_sha256);

@@ -59,7 +59,10 @@ impl Transaction<'_> {
         Ok(self.one(sql, &[conversation_id.into()]).await?)
     }
 
-    /// The conversation of a message that names its conversation itself.
+    /// The conversation of a message that names its conversation itself. The caller has entered [`Realm::Mail`] with
+    /// the id.
+    ///
+    /// [`Realm::Mail`]: super::Realm::Mail
     pub async fn conversation_named(&mut self, origin: Origin<'_>, external_id: &str) -> Result<i64, Error> {
         let found = self
             .conversations_by_external_id(
@@ -77,7 +80,11 @@ impl Transaction<'_> {
 
     /// The conversation of a message that is joined by message ids (its own, then those it refers to).
     ///
-    /// Sets that the message links are merged into the oldest; the ids of the others stay as aliases.
+    /// Sets that the message links are merged into the oldest; the ids of the others stay as aliases. A conversation
+    /// that was named by another message is one of the sets, so that no id means two conversations. The caller has
+    /// entered [`Realm::Mail`] with all ids.
+    ///
+    /// [`Realm::Mail`]: super::Realm::Mail
     pub async fn conversation_joined(
         &mut self,
         origin: Origin<'_>,
@@ -89,7 +96,7 @@ impl Transaction<'_> {
             .all_in(
                 "SELECT c.conversation_id, c.external_conversation_id, c.provider, c.channel
                  FROM conversation_key k JOIN conversation c ON c.conversation_id = k.conversation_id
-                 WHERE k.hotel_id = $1 AND k.kind = 'MESSAGE' AND k.provider = $2 AND k.channel = $3
+                 WHERE k.hotel_id = $1 AND k.kind IN ('MESSAGE', 'CONVERSATION') AND k.provider = $2 AND k.channel = $3
                    AND k.external_id IN ({list})",
                 &[origin.hotel_id.into(), origin.provider.into(), origin.channel.into()],
                 &list,
@@ -133,22 +140,19 @@ impl Transaction<'_> {
         external_ids: &[String],
         conversation_id: i64,
     ) -> Result<(), Error> {
-        for external_id in external_ids {
-            self.execute(
-                "INSERT INTO conversation_key (hotel_id, provider, channel, kind, external_id, conversation_id)
-                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
-                &[
-                    origin.hotel_id.into(),
-                    origin.provider.into(),
-                    origin.channel.into(),
-                    kind.into(),
-                    external_id.into(),
-                    conversation_id.into(),
-                ],
-            )
-            .await?;
-        }
-        Ok(())
+        let head =
+            "INSERT INTO conversation_key (hotel_id, provider, channel, kind, external_id, conversation_id)";
+        let row = |external_id: &String| {
+            vec![
+                origin.hotel_id.into(),
+                origin.provider.into(),
+                origin.channel.into(),
+                kind.into(),
+                external_id.into(),
+                conversation_id.into(),
+            ]
+        };
+        Ok(self.insert_missing(head, external_ids.iter().map(row).collect()).await?)
     }
 
     async fn merge_conversation(&mut self, from: i64, into: i64) -> Result<(), Error> {
