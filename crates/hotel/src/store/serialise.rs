@@ -15,8 +15,10 @@ use crate::error::Error;
 pub enum Realm {
     /// Messages and conversations, by their external ids.
     Mail = 1,
+    /// Conversations that are merged into others, all of a hotel together.
+    Merges = 2,
     /// Orders and batches, by case keys and messages.
-    Orders = 2,
+    Orders = 3,
 }
 
 /// Into how many locks the texts of a realm fall. PostgreSQL keeps locks in shared memory of a fixed size; a submission
