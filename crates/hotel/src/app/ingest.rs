@@ -1,5 +1,7 @@
 //! Taking e-mail in: from files, and from AgentBus (design: E-mail). The same message twice is one message.
 
+mod limits;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -135,7 +137,7 @@ pub async fn mail(
     let links = hotel.links;
     // Decoding a large mail takes a while; the threads that answer requests are not for that.
     let (mail, digest, raw) = tokio::task::spawn_blocking(move || {
-        let mail = mail::parse(&raw, links);
+        let mail = read_mail(&raw, links);
         let digest = hex(&Sha256::digest(&raw));
         (mail, digest, raw)
     })
@@ -163,6 +165,7 @@ pub async fn agentbus(
     request: Request,
     message: AgentBusMessage,
 ) -> Result<Ingested, Error> {
+    limits::check_agentbus(&message)?;
     let now = hotel.clock.now_ms();
     let digest = hex(&Sha256::digest(serde_json_canonicalizer::to_vec(&message)?));
     let external_id = required(&message.source.external_message_id, "$.source.external_message_id")?;
@@ -176,7 +179,7 @@ pub async fn agentbus(
     let links = hotel.links;
     let named = named.map(str::to_owned);
     let (mut row, parsed, raw) = tokio::task::spawn_blocking(move || {
-        let parsed = raw.as_deref().map(|raw| mail::parse(raw, links));
+        let parsed = raw.as_deref().map(|raw| read_mail(raw, links));
         let (body, warnings) = body_of(&message, parsed.as_ref(), links);
         (row_of_agentbus(&message, &body, &warnings, now, digest), parsed, raw)
     })
@@ -271,6 +274,12 @@ async fn insert(
         created: true,
         html_degraded_reason: row.html_degraded_reason,
     })
+}
+
+fn read_mail(raw: &[u8], links: mail::LinkPolicy) -> Mail {
+    let mut mail = mail::parse(raw, links);
+    limits::cut_mail(&mut mail);
+    mail
 }
 
 fn joined(external_id: &str, parsed: Option<&Mail>) -> Conversation {

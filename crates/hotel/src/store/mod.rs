@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use sqlx::ConnectOptions as _;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgDatabaseError, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -78,6 +78,18 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the database is well and refused only this write, for what it holds or for a race that it lost.
+    pub fn concerns_one_write(&self) -> bool {
+        let Self::Database(sqlx::Error::Database(error)) = self else { return false };
+        let code = error.code().unwrap_or_default();
+        match error.try_downcast_ref::<PgDatabaseError>() {
+            // SQLSTATE classes: data, integrity, rollback of this transaction, program limits.
+            Some(_) => ["22", "23", "40", "54"].iter().any(|class| code.starts_with(class)),
+            // SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH; the higher bits say more about them.
+            None => code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 18..=20)),
+        }
+    }
+
     /// Whether the same transaction can succeed when it runs again: it lost a race.
     fn lost_race(&self) -> bool {
         let Self::Database(sqlx::Error::Database(error)) = self else { return false };
