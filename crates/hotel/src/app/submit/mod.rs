@@ -130,14 +130,15 @@ impl Job {
             self.submission.source_message_id.as_deref().ok_or(Error::MissingSourceMessageId)?;
         let identity = only_message(tx.find_messages(hotel_id, external_id, None, None).await?)?;
         tx.serialise_on(Realm::Orders, hotel_id, &self.decides_on(identity.inbox_id)).await?;
-        let (batch_id, replay) = match tx.batch_of_payload(identity.inbox_id, &self.digest).await? {
-            Some(batch) => (batch.batch_id, true),
-            None => {
-                if let Some(active) = tx.active_batch(identity.inbox_id).await? {
-                    self.supersede(tx, hotel_id, &active).await?;
-                }
-                (self.insert(tx, hotel_id, &identity).await?, false)
+        let earlier = tx.batch_of_payload(identity.inbox_id, &self.digest).await?;
+        let replay = earlier.is_some();
+        let batch_id = if let Some(earlier) = earlier {
+            earlier.batch_id
+        } else {
+            if let Some(active) = tx.active_batch(identity.inbox_id).await? {
+                self.supersede(tx, hotel_id, &active).await?;
             }
+            self.insert(tx, hotel_id, &identity).await?
         };
         let target = format!("batch:{batch_id}");
         let record = self.hotel.record(&self.request, OPERATION, target, Some(self.digest.clone()));
