@@ -139,7 +139,7 @@ async fn take(hotel: &Arc<Hotel>, mail: Result<RawMail, SourceFault>) -> Taken {
             created: ingested.created,
             degraded: ingested.html_degraded_reason.map(|reason| Remark { file: origin, reason }),
         },
-        Err(error @ hotel::Error::Store(_)) => Taken::Stopped(error),
+        Err(hotel::Error::Store(error)) if !error.concerns_one_write() => Taken::Stopped(error.into()),
         Err(error) => Taken::Failed(Remark { file: origin, reason: explain(&error, hotel.language) }),
     }
 }

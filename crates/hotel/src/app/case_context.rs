@@ -6,7 +6,7 @@ use super::Hotel;
 use super::submit::status_warning;
 use super::target::{Orders, Target};
 use crate::catalog::Action;
-use crate::domain::keys::CaseKeys;
+use crate::domain::keys::{CaseKeys, MAX_KEY_CHARS};
 use crate::domain::order::{ObjectType, Order};
 use crate::domain::warning::{Warning, WarningCode};
 use crate::error::{Error, Fault};
@@ -129,6 +129,13 @@ pub async fn query(hotel: &Hotel, query: Query, budget: usize) -> Result<CaseCon
             code: "MISSING_FIELD",
             expected: "at least one of group_code, confirmation_number and reservation_no that is not empty"
                 .into(),
+        }));
+    }
+    if let Some(name) = keys.too_long() {
+        return Err(Error::InvalidArgument(Fault {
+            path: format!("$.{name}"),
+            code: "INVALID_VALUE",
+            expected: format!("at most {MAX_KEY_CHARS} characters"),
         }));
     }
     let (orders, tasks) = hotel

@@ -1,5 +1,7 @@
 //! Taking e-mail in: from files, and from AgentBus (design: E-mail). The same message twice is one message.
 
+mod limits;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,7 @@ use crate::error::{Error, Fault};
 use crate::mail::{self, Address, Attachment, Body, Mail, MailWarning};
 use crate::store::conversations::Origin;
 use crate::store::inbox::{InboxIdentity, InboxRow};
-use crate::store::{Transaction, boxed};
+use crate::store::{Realm, Transaction, boxed};
 
 /// The operation's name in the audit trail.
 pub const OPERATION: &str = "hotel_ingest_message";
@@ -112,6 +114,18 @@ enum Conversation {
     Joined { root: String, message_ids: Vec<String> },
 }
 
+impl Incoming {
+    /// Every id that the message is known by or linked with.
+    fn ids(&self) -> Vec<&str> {
+        let mut ids = vec![self.external_id.as_str()];
+        match &self.conversation {
+            Conversation::Named(id) => ids.push(id),
+            Conversation::Joined { message_ids, .. } => ids.extend(message_ids.iter().map(String::as_str)),
+        }
+        ids
+    }
+}
+
 /// Keeps a raw message from a file; `provider` is FILE or IMAP.
 pub async fn mail(
     hotel: &Arc<Hotel>,
@@ -123,7 +137,7 @@ pub async fn mail(
     let links = hotel.links;
     // Decoding a large mail takes a while; the threads that answer requests are not for that.
     let (mail, digest, raw) = tokio::task::spawn_blocking(move || {
-        let mail = mail::parse(&raw, links);
+        let mail = read_mail(&raw, links);
         let digest = hex(&Sha256::digest(&raw));
         (mail, digest, raw)
     })
@@ -151,6 +165,7 @@ pub async fn agentbus(
     request: Request,
     message: AgentBusMessage,
 ) -> Result<Ingested, Error> {
+    limits::check_agentbus(&message)?;
     let now = hotel.clock.now_ms();
     let digest = hex(&Sha256::digest(serde_json_canonicalizer::to_vec(&message)?));
     let external_id = required(&message.source.external_message_id, "$.source.external_message_id")?;
@@ -164,7 +179,7 @@ pub async fn agentbus(
     let links = hotel.links;
     let named = named.map(str::to_owned);
     let (mut row, parsed, raw) = tokio::task::spawn_blocking(move || {
-        let parsed = raw.as_deref().map(|raw| mail::parse(raw, links));
+        let parsed = raw.as_deref().map(|raw| read_mail(raw, links));
         let (body, warnings) = body_of(&message, parsed.as_ref(), links);
         (row_of_agentbus(&message, &body, &warnings, now, digest), parsed, raw)
     })
@@ -203,6 +218,7 @@ async fn keep_in(
     incoming: &Incoming,
 ) -> Result<Ingested, Error> {
     let hotel_id = tx.resolve_hotel(None).await?;
+    tx.serialise_on(Realm::Mail, hotel_id, &incoming.ids()).await?;
     let (provider, channel) = (Some(incoming.provider.as_str()), Some(incoming.channel.as_str()));
     let known = tx.find_messages(hotel_id, &incoming.external_id, provider, channel).await?;
     let same = known.iter().find(|row| row.content_sha256 == incoming.row.content_sha256);
@@ -258,6 +274,12 @@ async fn insert(
         created: true,
         html_degraded_reason: row.html_degraded_reason,
     })
+}
+
+fn read_mail(raw: &[u8], links: mail::LinkPolicy) -> Mail {
+    let mut mail = mail::parse(raw, links);
+    limits::cut_mail(&mut mail);
+    mail
 }
 
 fn joined(external_id: &str, parsed: Option<&Mail>) -> Conversation {

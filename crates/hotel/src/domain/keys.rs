@@ -17,6 +17,9 @@ pub struct CaseKeys {
     pub reservation_no: Option<String>,
 }
 
+/// Most characters of a key; a longer one is not a key of any hotel system.
+pub const MAX_KEY_CHARS: usize = 200;
+
 /// The names of the three keys, in the contract's order.
 pub const KEY_NAMES: [&str; 3] = ["group_code", "confirmation_number", "reservation_no"];
 
@@ -39,6 +42,11 @@ impl CaseKeys {
     /// Whether no key is there.
     pub fn is_empty(&self) -> bool {
         self.present().next().is_none()
+    }
+
+    /// The name of a key that is longer than [`MAX_KEY_CHARS`].
+    pub fn too_long(&self) -> Option<&'static str> {
+        self.present().find(|(_, value)| value.chars().nth(MAX_KEY_CHARS).is_some()).map(|(name, _)| name)
     }
 
     /// The names of the keys in which both have the same value.
