@@ -107,9 +107,14 @@ pub struct ProposedChange {
     /// What it was, as far as known.
     #[serde(default)]
     pub from: Value,
-    /// What it shall be.
-    #[serde(default)]
-    pub to: Value,
+    /// What it shall be; a null clears the field, none was not said.
+    #[serde(default, deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub to: Option<Value>,
+}
+
+/// Tells a null from a member that is not there.
+fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 impl Submission {
@@ -151,7 +156,7 @@ impl Event {
     pub fn value(&self, field: &str) -> Option<&Value> {
         let proposed = self.proposed_changes.iter().flatten().find(|change| change.field == field);
         let stated = || self.details.as_ref().and_then(|details| details.get(field));
-        proposed.map(|change| &change.to).or_else(stated).filter(|value| !blank(value))
+        proposed.and_then(|change| change.to.as_ref()).or_else(stated).filter(|value| !blank(value))
     }
 }
 
