@@ -222,7 +222,7 @@ async fn what_the_day_or_the_order_changed_since_needs_a_reason() {
         decide(&rig, stale, Some("agreed by phone")).await.unwrap();
 
         let tomorrow = amend(&rig, json!([change("arrival", "2026-12-01".into())])).await;
-        rig.hotel.clock.advance(Duration::from_secs(3 * 86_400));
+        rig.hotel.clock.advance(Duration::from_hours(72));
         let codes = refused(&rig, tomorrow, None).await;
         assert_eq!(codes[0], "REASON_REQUIRED");
         assert!(codes.contains(&"ARRIVAL_IN_PAST".to_owned()), "{codes:?}");

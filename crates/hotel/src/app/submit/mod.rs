@@ -7,6 +7,7 @@
 pub mod adapter;
 mod contract;
 mod decide;
+mod normal;
 pub mod payload;
 pub mod shape;
 pub(super) mod warnings;
