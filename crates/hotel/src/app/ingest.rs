@@ -175,9 +175,9 @@ pub async fn agentbus(
         invalid("$.received_at", "an ISO-8601 time with offset, such as 2026-11-30T08:00:00+08:00")
     })?;
     let raw = message.raw_base64.as_deref().map(decode_raw).transpose()?;
-    let named = message.source.external_conversation_id.as_deref().map(str::trim).filter(|id| !id.is_empty());
+    let named = message.source.external_conversation_id.as_deref().map(visible);
+    let named = named.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     let links = hotel.links;
-    let named = named.map(str::to_owned);
     let (mut row, parsed, raw) = tokio::task::spawn_blocking(move || {
         let parsed = raw.as_deref().map(|raw| read_mail(raw, links));
         let (body, warnings) = body_of(&message, parsed.as_ref(), links);
@@ -326,19 +326,18 @@ fn row_of_agentbus(
     now: i64,
     digest: String,
 ) -> Result<InboxRow, Error> {
-    let visible = |text: &str| govern::text::visible(text).text.into_owned();
     let list =
         |items: &[String]| serde_json::to_string(&items.iter().map(|item| visible(item)).collect::<Vec<_>>());
     let mut row = empty_row(body, warnings, now, digest)?;
     row.subject = visible(message.subject.as_deref().unwrap_or(""));
     row.sender = message.from.as_deref().map(visible);
-    row.agency = message.from.as_deref().and_then(organisation);
+    row.agency = row.sender.as_deref().and_then(organisation);
     row.recipients = list(&message.to)?;
     row.cc = list(&message.cc)?;
     row.attachments = attachments(message.attachments.iter().map(|file| Attachment {
         name: visible(&file.name),
         size: file.size,
-        content_type: file.content_type.clone(),
+        content_type: visible(&file.content_type),
     }))?;
     Ok(row)
 }
@@ -393,7 +392,12 @@ fn decode_raw(text: &str) -> Result<Vec<u8>, Error> {
         .map_err(|_| invalid("$.raw_base64", "the raw message in base64 (RFC 4648) or null"))
 }
 
+fn visible(text: &str) -> String {
+    govern::text::visible(text).text.into_owned()
+}
+
 fn required(text: &str, path: &str) -> Result<String, Error> {
+    let text = visible(text);
     let text = text.trim();
     if text.is_empty() { Err(invalid(path, "a string that is not empty")) } else { Ok(text.to_owned()) }
 }

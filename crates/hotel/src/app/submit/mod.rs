@@ -7,9 +7,10 @@
 pub mod adapter;
 mod contract;
 mod decide;
+mod normal;
 pub mod payload;
 pub mod shape;
-mod warnings;
+pub(super) mod warnings;
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest as _, Sha256};
 
 pub use decide::today;
-pub use warnings::{is_date, of_status as status_warning};
+pub use warnings::of_status as status_warning;
 
 use super::target::Orders;
 use super::{ChangedPayload, Hotel, Request};
