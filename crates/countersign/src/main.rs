@@ -17,6 +17,9 @@ mod print;
 mod server;
 mod session;
 
+/// The exit code when a command was called in a way that it cannot be called; the parser of arguments uses it as well.
+const WRONG_USAGE: u8 = 2;
+
 /// Two cores are the usual size of a small server; there the system's allocator costs a third of the throughput.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -51,7 +54,8 @@ impl Command {
             Self::Hotel(hotel) => hotel.flags.load(),
             Self::Audit(audit) => audit.flags.load(),
             // These are the same everywhere, whatever lies in the current folder.
-            Self::Demo(_) | Self::Fixture(_) | Self::Docs(_) => Ok(Config::default()),
+            Self::Demo(demo) => Ok(demo.config()),
+            Self::Fixture(_) | Self::Docs(_) => Ok(Config::default()),
         }
     }
 
@@ -98,8 +102,8 @@ fn main() -> ExitCode {
 
 fn failed(error: &CommandError, language: Language) -> ExitCode {
     // When stderr is gone as well, the exit code is all there is left to say.
-    let _ = writeln!(io::stderr(), "error: {}", error.message(language));
-    ExitCode::FAILURE
+    let _ = writeln!(io::stderr(), "error: {}", print::one_line(&error.message(language)));
+    if matches!(error, CommandError::Usage(_)) { ExitCode::from(WRONG_USAGE) } else { ExitCode::FAILURE }
 }
 
 #[cfg(test)]

@@ -109,7 +109,7 @@ impl Verify {
         if self.json {
             print::json(&report)?;
         } else {
-            print::line(&sentence(&report))?;
+            print::line(&print::one_line(&sentence(&report)))?;
         }
         if report.ok { Ok(()) } else { Err(CommandError::TrailAltered) }
     }

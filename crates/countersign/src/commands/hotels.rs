@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use hotel::app::{Hotel, hotels};
 
-use super::CommandError;
+use super::{CommandError, not_blank};
 use crate::{
     print,
     session::{LOCAL, request},
@@ -25,7 +25,7 @@ enum Action {
     #[command(after_help = "Example: countersign hotel hotels add --name 'Lakeside Hotel' --active")]
     Add {
         /// Its name
-        #[arg(long)]
+        #[arg(long, value_parser = not_blank)]
         name: String,
         /// Make it ACTIVE; another ACTIVE hotel stays so, and `activate` then chooses between them
         #[arg(long)]

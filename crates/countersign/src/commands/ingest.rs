@@ -173,7 +173,7 @@ impl Summary {
     fn print(&self) -> Result<(), CommandError> {
         for (word, remarks) in [("degraded", &self.degraded), ("failed", &self.failed)] {
             for Remark { file, reason } in remarks {
-                print::line(&format!("{word}: {file}: {reason}"))?;
+                print::line(&format!("{word}: {}: {}", print::one_line(file), print::one_line(reason)))?;
             }
         }
         Ok(print::line(&self.counts())?)

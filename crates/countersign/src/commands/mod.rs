@@ -30,6 +30,20 @@ pub(crate) enum CommandError {
     /// The configuration is not usable.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// What was given cannot be meant.
+    #[error("{0}")]
+    Usage(String),
+    /// The URL in the configuration does not have the form of one.
+    #[error("[hotel] db {0}")]
+    DatabaseUrl(&'static str),
+    /// The policy forbids all writes.
+    #[error(
+        "[policy] read_only is set, so nothing is taken in or decided; turn it off in the configuration to do this"
+    )]
+    ReadOnly,
+    /// Two servers on one demo folder would undo each other's preparations.
+    #[error("another demo runs on the folder {0}; end it, or choose another folder with --data")]
+    DemoRunning(String),
     /// The task catalogue is not usable.
     #[error(
         "{0}; mend the file that [hotel] catalog names, or leave the key out for the catalogue that ships"
@@ -114,6 +128,12 @@ impl CommandError {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.0.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// Reads a name or reason of an argument, without blanks around it.
+fn not_blank(text: &str) -> Result<String, &'static str> {
+    let text = text.trim();
+    if text.is_empty() { Err("it must not be blank") } else { Ok(text.to_owned()) }
 }
 
 /// The hotel's message with its code; for the operator also what mends the database, and the particulars of a
