@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf};
 use clap::Args;
 use govern::{gate::Policy, mcp::McpOptions};
 use hotel::{app::ChangedPayload, language::Language, mail::LinkPolicy};
-use serde::Deserialize;
+use serde::{Deserialize, de::IntoDeserializer};
 
 use crate::commands::CommandError;
 
@@ -79,17 +79,59 @@ pub(crate) struct Flags {
 impl Flags {
     /// The configuration: the file, over it the environment, over that the flags.
     pub(crate) fn load(&self) -> Result<Config, CommandError> {
+        if let Some(reason) = self.db.as_deref().and_then(fault_in_url) {
+            return Err(CommandError::Usage(format!("--db {reason}")));
+        }
         let flags = self.db.iter().map(|db| ("hotel.db", db.clone()));
         // A variable that is not Unicode cannot be one of ours.
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        Ok(govern::config::load(self.config.as_deref(), environment, flags)?)
+        let config: Config = govern::config::load(self.config.as_deref(), environment, flags)?;
+        match fault_in_url(&config.hotel.db) {
+            Some(reason) => Err(CommandError::DatabaseUrl(reason)),
+            None => Ok(config),
+        }
+    }
+}
+
+/// Reads an address to listen on, `HOST:PORT`.
+pub(crate) fn address(text: &str) -> Result<String, &'static str> {
+    let is_address =
+        text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if is_address { Ok(text.to_owned()) } else { Err("give HOST:PORT, such as 127.0.0.1:8750") }
+}
+
+/// Reads a language as the configuration file does.
+pub(crate) fn language(text: &str) -> Result<Language, serde::de::value::Error> {
+    Language::deserialize(text.into_deserializer())
+}
+
+/// What is wrong with the form of a database URL. The URL may hold a password and is not repeated.
+fn fault_in_url(url: &str) -> Option<&'static str> {
+    match url.strip_prefix("sqlite:") {
+        Some(path) if path.contains('?') => {
+            Some("takes no parameters; leave out what begins with `?` in sqlite:PATH")
+        }
+        Some("" | "//" | ":memory:") => Some("names no file; use sqlite:PATH"),
+        Some(_) => None,
+        None if url.starts_with("postgres://") || url.starts_with("postgresql://") => None,
+        None => Some("is not understood; use sqlite:PATH or postgres://USER@HOST/NAME"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_url_is_refused_for_its_form_without_being_repeated() {
+        for url in ["sqlite:a.db", "sqlite:///a.db", "postgres://u@h/n", "postgresql://h/n?sslmode=require"] {
+            assert_eq!(fault_in_url(url), None, "{url}");
+        }
+        for url in ["sqlite:a.db?mode=ro", "sqlite:", "sqlite::memory:", "mysql://u@h/n", "a.db", ""] {
+            assert!(fault_in_url(url).is_some(), "{url}");
+        }
+    }
 
     #[test]
     fn every_key_can_be_set_in_the_file() {

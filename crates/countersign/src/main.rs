@@ -17,6 +17,9 @@ mod print;
 mod server;
 mod session;
 
+/// The exit code when a command was called in a way that it cannot be called; the parser of arguments uses it as well.
+const WRONG_USAGE: u8 = 2;
+
 /// Two cores are the usual size of a small server; there the system's allocator costs a third of the throughput.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -35,6 +38,8 @@ enum Command {
     Demo(commands::demo::Demo),
     /// The hotel server and its data
     Hotel(commands::hotel::Hotel),
+    /// Check and read the audit trail
+    Audit(commands::audit::Audit),
     /// Serve the tools that the conformance suite and the benches call
     #[command(hide = true)]
     Fixture(commands::fixture::Fixture),
@@ -47,8 +52,10 @@ impl Command {
     fn config(&self) -> Result<Config, CommandError> {
         match self {
             Self::Hotel(hotel) => hotel.flags.load(),
+            Self::Audit(audit) => audit.flags.load(),
             // These are the same everywhere, whatever lies in the current folder.
-            Self::Demo(_) | Self::Fixture(_) | Self::Docs(_) => Ok(Config::default()),
+            Self::Demo(demo) => Ok(demo.config()),
+            Self::Fixture(_) | Self::Docs(_) => Ok(Config::default()),
         }
     }
 
@@ -57,7 +64,7 @@ impl Command {
         match self {
             Self::Demo(_) | Self::Fixture(_) => "info",
             Self::Hotel(hotel) => hotel.log_filter(),
-            Self::Docs(_) => "off",
+            Self::Audit(_) | Self::Docs(_) => "off",
         }
     }
 
@@ -65,6 +72,7 @@ impl Command {
         match self {
             Self::Demo(demo) => demo.run(config).await,
             Self::Hotel(hotel) => hotel.run(config).await,
+            Self::Audit(audit) => audit.run(&config).await,
             Self::Fixture(fixture) => fixture.run().await,
             Self::Docs(docs) => docs.run(),
         }
@@ -94,8 +102,8 @@ fn main() -> ExitCode {
 
 fn failed(error: &CommandError, language: Language) -> ExitCode {
     // When stderr is gone as well, the exit code is all there is left to say.
-    let _ = writeln!(io::stderr(), "error: {}", error.message(language));
-    ExitCode::FAILURE
+    let _ = writeln!(io::stderr(), "error: {}", print::one_line(&error.message(language)));
+    if matches!(error, CommandError::Usage(_)) { ExitCode::from(WRONG_USAGE) } else { ExitCode::FAILURE }
 }
 
 #[cfg(test)]
@@ -110,7 +118,9 @@ mod tests {
         if !help.starts_with("Example: countersign ") {
             found.push(path.clone());
         }
-        command.get_subcommands().for_each(|inner| without_example(inner, &path, found));
+        for inner in command.get_subcommands() {
+            without_example(inner, &path, found);
+        }
     }
 
     #[test]

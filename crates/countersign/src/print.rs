@@ -30,31 +30,68 @@ pub(crate) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) ->
     write_out(table_text(heading, rows).as_bytes())
 }
 
-/// Prints names and values, one pair a line, values aligned; a value of several lines is indented below its name.
-pub(crate) fn fields(pairs: &[(&str, String)]) -> Result<(), PrintError> {
+/// The value of a field.
+pub(crate) enum Field {
+    /// Beside its name.
+    Line(String),
+    /// Indented below its name.
+    Lines(Vec<String>),
+}
+
+impl Field {
+    /// A text whose line breaks are kept.
+    pub(crate) fn text(text: &str) -> Self {
+        Self::Lines(text.lines().map(str::to_owned).collect())
+    }
+
+    fn is_blank(&self) -> bool {
+        match self {
+            Self::Line(line) => line.trim().is_empty(),
+            Self::Lines(lines) => lines.iter().all(|line| line.trim().is_empty()),
+        }
+    }
+}
+
+/// Prints names and values, one pair a line, values aligned; a blank value is left out.
+pub(crate) fn fields(pairs: &[(&str, Field)]) -> Result<(), PrintError> {
+    write_out(fields_text(pairs).as_bytes())
+}
+
+fn fields_text(pairs: &[(&str, Field)]) -> String {
+    let pairs: Vec<_> = pairs.iter().filter(|(_, value)| !value.is_blank()).collect();
     let widest = pairs.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, value) in pairs {
-        let value = visible(value);
-        if value.contains('\n') {
-            text.push_str(name);
-            text.push_str(":\n");
-            for line in value.lines() {
-                text.push_str(format!("    {line}").trim_end());
+        match value {
+            Field::Line(line) => {
+                let padding = " ".repeat(widest - name.width() + GAP);
+                text.push_str(format!("{name}:{padding}{}", one_line(line)).trim_end());
                 text.push('\n');
             }
-        } else {
-            let padding = " ".repeat(widest - name.width() + GAP);
-            text.push_str(format!("{name}:{padding}{value}").trim_end());
-            text.push('\n');
+            Field::Lines(lines) => {
+                text.push_str(name);
+                text.push_str(":\n");
+                for line in lines {
+                    text.push_str(format!("    {}", one_line(line)).trim_end());
+                    text.push('\n');
+                }
+            }
         }
     }
-    write_out(text.as_bytes())
+    text
+}
+
+/// A text from outside as it may stand on one line of a terminal: without characters that steer the terminal or hide
+/// something, and with a sign for each line break, so that it cannot pass for lines of ours.
+pub(crate) fn one_line(text: &str) -> String {
+    let text = text.trim_end().replace("\r\n", "\n");
+    let visible = govern::text::visible(&text).text;
+    visible.replace(['\n', '\u{2028}', '\u{2029}'], "⏎").replace('\t', " ")
 }
 
 /// The text on one line of at most `columns`, with an ellipsis when it was cut.
 pub(crate) fn shorten(text: &str, columns: usize) -> String {
-    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text: String = one_line(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if text.width() <= columns {
         return text;
     }
@@ -69,7 +106,7 @@ pub(crate) fn shorten(text: &str, columns: usize) -> String {
 }
 
 fn table_text<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
-    let cells = |row: &[String; N]| row.each_ref().map(|cell| visible(cell).replace(['\n', '\t'], " "));
+    let cells = |row: &[String; N]| row.each_ref().map(|cell| one_line(cell));
     let mut lines = vec![heading.map(str::to_owned)];
     lines.extend(rows.iter().map(cells));
     let mut widths = [0; N];
@@ -80,17 +117,15 @@ fn table_text<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> Strin
     }
     let mut text = String::new();
     for line in &lines {
-        let padded: String =
-            line.iter().zip(widths).map(|(cell, width)| cell.clone() + &" ".repeat(width - cell.width() + GAP)).collect();
+        let padded: String = line
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| cell.clone() + &" ".repeat(width - cell.width() + GAP))
+            .collect();
         text.push_str(padded.trim_end());
         text.push('\n');
     }
     text
-}
-
-/// Without control characters, with which a text from outside could steer the terminal.
-fn visible(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control() || matches!(character, '\n' | '\t')).collect()
 }
 
 fn write_out(bytes: &[u8]) -> Result<(), PrintError> {
@@ -109,15 +144,34 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_cannot_steer_the_terminal_or_break_the_line() {
-        let rows = [["\u{1b}[2Ja\nb".to_owned()]];
-        assert_eq!(table_text(["N"], &rows), "N\n[2Ja b\n");
+    fn a_text_from_outside_cannot_steer_the_terminal_hide_or_break_a_line() {
+        for (hostile, shown) in [
+            ("\u{1b}[2Ja\nb", "[2Ja⏎b"),
+            ("a\u{9b}2Jb", "a2Jb"),
+            ("a\r\nb\rc", "a⏎bc"),
+            ("a\u{2028}b", "a⏎b"),
+            ("\u{202e}txt.exe", "txt.exe"),
+            ("pay\u{200b}pal", "paypal"),
+            ("a\u{e0041}\tb\n", "a b"),
+        ] {
+            assert_eq!(one_line(hostile), shown, "{hostile:?}");
+            assert_eq!(table_text(["N"], &[[hostile.to_owned()]]), format!("N\n{shown}\n"));
+            let pairs =
+                [("one", Field::Line(hostile.to_owned())), ("many", Field::Lines(vec![hostile.to_owned()]))];
+            assert_eq!(fields_text(&pairs), format!("one:   {shown}\nmany:\n    {shown}\n"));
+        }
+    }
+
+    #[test]
+    fn only_a_body_keeps_its_line_breaks() {
+        let pairs = [("text", Field::text("a\n\n\u{1b}b\n")), ("none", Field::Lines(Vec::new()))];
+        assert_eq!(fields_text(&pairs), "text:\n    a\n\n    b\n");
     }
 
     #[test]
     fn a_long_text_is_cut_at_its_width_not_its_length() {
         assert_eq!(shorten("预订确认函", 10), "预订确认函");
         assert_eq!(shorten("预订确认函", 7), "预订确…");
-        assert_eq!(shorten("a\n b", 10), "a b");
+        assert_eq!(shorten("a\n b", 10), "a⏎ b");
     }
 }

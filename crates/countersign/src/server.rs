@@ -13,7 +13,10 @@ use govern::{
 };
 use hotel::{
     app::{Hotel, tokens::TokenStore},
-    audit::{DatabaseSink, seal::{Sealer, SealerHandle}},
+    audit::{
+        DatabaseSink,
+        seal::{Sealer, SealerHandle},
+    },
     http::{Interfaces, router},
     mcp::HotelTools,
     metrics::Metrics,
@@ -49,7 +52,8 @@ impl Server {
         let sink = CountingSink { database, metrics: Arc::clone(&hotel.metrics) };
         let (recorder, flusher) = Recorder::start(Arc::new(sink));
         let sealer =
-            Sealer::new(hotel.db.clone(), hotel.audit_key.clone(), hotel.clock.clone(), &hotel.random).start();
+            Sealer::new(hotel.db.clone(), hotel.audit_key.clone(), hotel.clock.clone(), &hotel.random)
+                .start();
         let shutdown = Box::pin(shutdown_signal());
         Ok(Self { hotel, gate, recorder, flusher, sealer, shutdown, options: config.mcp })
     }
@@ -105,7 +109,9 @@ impl Sink for CountingSink {
     fn append<'a>(&'a self, batch: &'a [Record]) -> BoxFuture<'a, Result<(), SinkError>> {
         Box::pin(async move {
             self.database.append(batch).await?;
-            batch.iter().for_each(|record| self.metrics.observe(record));
+            for record in batch {
+                self.metrics.observe(record);
+            }
             Ok(())
         })
     }

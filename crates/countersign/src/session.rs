@@ -16,7 +16,7 @@ use crate::{commands::CommandError, config::Config};
 pub(crate) const LOCAL: &str = "local";
 
 /// Where files lie that do not lie beside a SQLite file.
-const DATA_FOLDER: &str = "countersign-data";
+pub(crate) const DATA_FOLDER: &str = "countersign-data";
 
 /// Most bytes of an answer that is printed; only agents read pages.
 const ANSWER_BYTES: usize = 64 << 20;

@@ -1,5 +1,7 @@
 //! The demo as a newcomer meets it.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
+
 mod support;
 
 use std::{
@@ -64,11 +66,54 @@ fn the_demo_serves_its_mails_and_finds_its_token_again() {
 }
 
 #[test]
+fn a_second_demo_on_the_same_folder_is_refused_and_spoils_nothing() {
+    let place = Place::empty();
+    let arguments = ["demo", "--data", "the data", "--listen", "127.0.0.1:0"];
+    let (mut process, printed) = start(&place);
+    let error = place.fails(&arguments);
+    assert!(error.contains("another demo runs") && error.contains("--data"), "{error}");
+    terminate(&process);
+    assert_eq!(process.wait().unwrap().code(), Some(0));
+
+    let (mut process, again) = start(&place);
+    assert_eq!(after(&again, "Token: "), after(&printed, "Token: "));
+    terminate(&process);
+    process.wait().unwrap();
+}
+
+#[test]
+fn a_token_that_others_may_read_is_put_back_to_its_owner() {
+    let place = Place::empty();
+    let file = place.path().join("the data/demo-token");
+    for _ in 0..2 {
+        let (mut process, _) = start(&place);
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        terminate(&process);
+        process.wait().unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+}
+
+#[test]
+fn the_demo_speaks_the_language_of_the_environment() {
+    let place = Place::empty();
+    let (mut process, printed) = start(&place);
+    let address = after(&printed, "MCP: ").trim_start_matches("http://").trim_end_matches("/mcp");
+    let call = support::tool_call("th_hotel_query_object_detail", &json!({"order_id": "7"}));
+    let (_, reply) = post(address, "/mcp", after(&printed, "Token: "), &call).unwrap();
+    terminate(&process);
+    process.wait().unwrap();
+    let text = reply.to_string();
+    assert!(text.is_ascii(), "{text}");
+}
+
+#[test]
 fn the_three_commands_work_as_they_are_printed() {
     let place = Place::empty();
     let (mut process, printed) = start(&place);
     let commands = printed.lines().skip_while(|line| !line.starts_with("Try in")).skip(1);
-    let commands: Vec<&str> = commands.filter(|line| !line.starts_with('#') && !line.is_empty()).take(3).collect();
+    let commands: Vec<&str> =
+        commands.filter(|line| !line.starts_with('#') && !line.is_empty()).take(3).collect();
     let outputs: Vec<String> = commands
         .iter()
         .map(|command| {

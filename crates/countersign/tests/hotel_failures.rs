@@ -1,5 +1,7 @@
 //! What an operator meets when things go wrong: a clear line, the right exit code, and nothing half-written.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
+
 mod support;
 
 use std::{
@@ -16,7 +18,19 @@ use support::{BINARY, Place, failure, new_group, post, submission, tool_call};
 #[test]
 fn wrong_usage_exits_with_2_and_prints_nothing_on_stdout() {
     let place = Place::empty();
-    for arguments in [&["hotel"][..], &["hotel", "nothing"], &["hotel", "tasks", "confirm", "1"], &["hotel", "ingest"]] {
+    for arguments in [
+        &["hotel"][..],
+        &["hotel", "nothing"],
+        &["hotel", "tasks", "confirm", "1"],
+        &["hotel", "tasks", "confirm", "1", "--as", " "],
+        &["hotel", "ingest"],
+        &["hotel", "hotels", "add", "--name", " "],
+        &["hotel", "tokens", "add", "--name", ""],
+        &["hotel", "serve", "--listen", "8750"],
+        &["demo", "--listen", "localhost:99999"],
+        &["hotel", "hotels", "list", "--db", "mysql://u@h/x"],
+        &["hotel", "hotels", "list", "--db", "sqlite:a.db?mode=ro"],
+    ] {
         let output = place.run(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert_eq!(output.stdout, b"", "{arguments:?}");
@@ -25,8 +39,44 @@ fn wrong_usage_exits_with_2_and_prints_nothing_on_stdout() {
 
 #[test]
 fn a_url_of_no_known_database_says_what_to_write() {
-    let error = Place::empty().fails(&["hotel", "hotels", "list", "--db", "mysql://u:secret@h/x"]);
-    assert!(error.contains("sqlite:PATH") && !error.contains("secret"), "{error}");
+    let place = Place::empty();
+    for url in ["mysql://u:secret@h/x", "sqlite:secret.db?mode=ro"] {
+        let by_flag = place.run(&["hotel", "hotels", "list", "--db", url]);
+        let by_flag = String::from_utf8(by_flag.stderr).unwrap();
+        fs::write(place.path().join("countersign.toml"), format!("[hotel]\ndb = '{url}'")).unwrap();
+        for error in [by_flag, place.fails(&["hotel", "hotels", "list"])] {
+            assert!(error.contains("sqlite:PATH") && !error.contains("secret"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn under_a_read_only_policy_nothing_is_taken_in_or_decided() {
+    let place = Place::with_hotel();
+    place.mail("1.eml", "Message-ID: <1@agency.example>", "Groups.");
+    fs::write(place.path().join("countersign.toml"), "[policy]\nread_only = true").unwrap();
+    for arguments in [
+        &["hotel", "ingest", "mails"][..],
+        &["hotel", "tasks", "confirm", "1", "--as", "Li Na"],
+        &["hotel", "tasks", "reject", "1", "--as", "Li Na", "--reason", "double"],
+    ] {
+        let error = place.fails(arguments);
+        assert!(error.contains("[policy] read_only"), "{error}");
+    }
+    assert_eq!(place.json(&["hotel", "messages", "list", "--json"]), json!([]));
+}
+
+#[test]
+fn a_pipe_among_the_mails_is_a_failure_that_is_named_on_one_line() {
+    let place = Place::with_hotel();
+    place.mail("1.eml", "Message-ID: <1@agency.example>", "Groups.");
+    let pipe = place.path().join("mails/a\nnew 9.eml");
+    assert!(Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let output = place.run(&["hotel", "ingest", "mails"]);
+    let printed = String::from_utf8(output.stdout.clone()).unwrap();
+    assert!(printed.contains("failed: mails/a⏎new 9.eml: is no file but a pipe"), "{printed}");
+    assert!(printed.contains("new 1 · already there 0 · degraded 0 · failed 1"), "{printed}");
+    assert!(failure(output).contains("1 of 2 messages failed"));
 }
 
 #[test]
@@ -55,7 +105,8 @@ fn a_read_only_database_is_named_so_and_left_alone() {
     let place = Place::with_hotel();
     let (folder, data) = (place.path(), place.path().join("countersign-data"));
     let file = data.join("hotel.db");
-    let allow = |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let allow =
+        |path: &std::path::Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     let program = folder.join("countersign");
     fs::copy(BINARY, &program).unwrap();
     allow(folder, 0o755);
@@ -115,11 +166,13 @@ fn sigterm_lets_submissions_finish_or_leaves_them_absent() {
     let (answered, answers) = mpsc::channel();
     let clients: Vec<_> = (0..4)
         .map(|number| {
-            let events = (0..EVENTS).map(|event| new_group(&format!("E{event}"), &format!("G{number}-{event}")));
-            let payload = submission(&format!("{number}@agency.example"), events.collect());
+            let events =
+                (0..EVENTS).map(|event| new_group(&format!("E{event}"), &format!("G{number}-{event}")));
+            let payload = submission(&format!("{number}@agency.example"), &events.collect::<Vec<_>>());
             let (address, token, answered) = (server.address.clone(), server.token.clone(), answered.clone());
             std::thread::spawn(move || {
-                let reply = post(&address, "/mcp", &token, &tool_call("th_hotel_submit_task_results", &payload));
+                let reply =
+                    post(&address, "/mcp", &token, &tool_call("th_hotel_submit_task_results", &payload));
                 // The test has all it waits for after the first answer.
                 answered.send(number).ok();
                 reply.is_ok_and(|(_, reply)| reply["result"]["structuredContent"]["success"] == true)

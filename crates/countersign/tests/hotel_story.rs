@@ -1,5 +1,7 @@
 //! The hotel's main job from end to end, through the binary: mail in, an agent reads and submits, a person confirms.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
+
 mod support;
 
 use serde_json::{Value, json};
@@ -52,7 +54,7 @@ fn a_thread_becomes_a_task_that_a_person_confirms() {
         "case_keys": {"group_code": "HTB-0312", "confirmation_number": null, "reservation_no": null},
     });
     child["parent_source_event_index"] = "E1".into();
-    let payload = submission("m1@harbour.example", vec![new_group("E1", "HTB-0312"), child]);
+    let payload = submission("m1@harbour.example", &[new_group("E1", "HTB-0312"), child]);
     let submitted = server.call("th_hotel_submit_task_results", &payload);
     assert_eq!(submitted["success"], true, "{submitted}");
     assert_eq!(submitted["data"]["idempotent_replay"], false);
@@ -67,7 +69,18 @@ fn a_thread_becomes_a_task_that_a_person_confirms() {
     let confirm = ["hotel", "tasks", "confirm", created, "--as", "Li Na", "--version", "1", "--json"];
     let confirmed = place.json(&[&confirm[..], &reason].concat());
     assert_eq!(confirmed["task_status"], "CONFIRMED");
-    let stale = place.fails(&["hotel", "tasks", "reject", created, "--as", "Li Na", "--version", "1", "--reason", "x"]);
+    let stale = place.fails(&[
+        "hotel",
+        "tasks",
+        "reject",
+        created,
+        "--as",
+        "Li Na",
+        "--version",
+        "1",
+        "--reason",
+        "x",
+    ]);
     assert!(stale.contains("[VERSION_CONFLICT]"), "{stale}");
 
     let after = server.call("th_hotel_query_case_context", &keys);

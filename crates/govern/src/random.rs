@@ -25,6 +25,7 @@ impl Random {
 
     /// Fills `bytes` with random bytes. Panics when the operating system has none to give, for nothing safe
     /// can be done without them.
+    #[allow(clippy::disallowed_methods, reason = "the one place where randomness enters")]
     pub fn fill(&self, bytes: &mut [u8]) {
         match self {
             Self::System => getrandom::fill(bytes).expect("the operating system gives random bytes"),

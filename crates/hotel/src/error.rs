@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::faults::Faults;
 use crate::language::Language;
 use crate::store::StoreError;
 
@@ -23,8 +24,8 @@ pub enum Error {
     #[error("invalid argument {}", .0.path)]
     InvalidArgument(Fault),
     /// The adapter found faults in a submission; nothing was written (contract section 7.4).
-    #[error("{} faults in the submission", .0.len())]
-    SubmitPayloadInvalid(Vec<Fault>),
+    #[error("{} faults in the submission", .0.count())]
+    SubmitPayloadInvalid(Faults),
     /// No hotel is ACTIVE, or several are.
     #[error("{active} hotels are ACTIVE")]
     HotelNotResolved {
@@ -215,11 +216,11 @@ impl Error {
                 format!("Argument {} is not valid: {}", fault.path, fault.expected),
             ),
             Self::SubmitPayloadInvalid(faults) => {
-                let first = faults.first().map(|fault| format!("{} — {}", fault.path, fault.expected));
+                let first = faults.listed().first().map(|fault| format!("{} — {}", fault.path, fault.expected));
                 let first = first.unwrap_or_default();
                 language.pick(
-                    format!("提交内容未通过校验，共 {} 处，未写入任何数据。第一处：{first}", faults.len()),
-                    format!("The submission has {} faults; nothing was written. First: {first}", faults.len()),
+                    format!("提交内容未通过校验，共 {} 处，未写入任何数据。第一处：{first}", faults.count()),
+                    format!("The submission has {} faults; nothing was written. First: {first}", faults.count()),
                 )
             }
             Self::HotelNotResolved { active: 0 } => language.pick(
@@ -331,7 +332,9 @@ impl Error {
     pub fn details(&self) -> Value {
         match self {
             Self::InvalidArgument(fault) => json!({"faults": [fault]}),
-            Self::SubmitPayloadInvalid(faults) => json!({"faults": faults}),
+            Self::SubmitPayloadInvalid(faults) => {
+                json!({"faults": faults.listed(), "fault_count": faults.count()})
+            }
             Self::HotelNotResolved { active } => json!({"active_hotels": active}),
             Self::SourceMessageAmbiguous(matches) => json!({"matches": matches}),
             Self::SubmitPayloadConflict(details)

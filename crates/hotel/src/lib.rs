@@ -8,6 +8,7 @@ pub mod catalog;
 pub mod domain;
 mod envelope;
 mod error;
+mod faults;
 pub mod http;
 pub mod language;
 pub mod mail;
@@ -18,3 +19,4 @@ pub mod store;
 pub mod testing;
 
 pub use error::{Error, Fault, SourceMessageChoice};
+pub use faults::Faults;

@@ -1,5 +1,7 @@
 //! The audit trail, on each database: what is sealed, what is found when someone without the key changes it.
 
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
+
 use std::time::Duration;
 
 use govern::audit::{Channel, Ending, Record, Sink as _};
@@ -18,13 +20,13 @@ fn record(number: u32) -> Record {
     Record {
         at_ms: NOW + i64::from(number),
         request_id: format!("req-{number}"),
-        trace_id: (number % 2 == 0).then(|| format!("trace-{number}")),
+        trace_id: number.is_multiple_of(2).then(|| format!("trace-{number}")),
         caller: "agent".to_owned(),
         channel: Channel::McpHttp,
         operation: "th_hotel_query_case_context".into(),
         effect: Some(Effect::Read),
-        outcome: if number % 3 == 0 { Ending::Error } else { Ending::Ok },
-        code: (number % 3 == 0).then(|| "OBJECT_NOT_FOUND".into()),
+        outcome: if number.is_multiple_of(3) { Ending::Error } else { Ending::Ok },
+        code: number.is_multiple_of(3).then(|| "OBJECT_NOT_FOUND".into()),
         target: Some("ORDER:1001".to_owned()),
         digest: Some(GENESIS.to_owned()),
         duration_us: u64::from(number) * 100,

@@ -10,8 +10,8 @@ use hotel::app::case_context::{self, CaseContext};
 use hotel::app::conversation::{self, Messages};
 use hotel::app::ingest::{self, AgentBusMessage};
 use hotel::app::submit::{adapter, submit};
-use hotel::app::{object_detail, tasks};
 use hotel::app::tasks::Verdict;
+use hotel::app::{object_detail, tasks};
 use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
 

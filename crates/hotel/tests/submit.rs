@@ -8,8 +8,8 @@
 
 use hotel::Error;
 use hotel::app::submit::{Submitted, adapter, submit};
-use hotel::app::{ingest, tasks};
 use hotel::app::tasks::Verdict;
+use hotel::app::{ChangedPayload, ingest, tasks};
 use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
 
@@ -97,6 +97,45 @@ async fn another_payload_for_the_same_message_is_a_conflict_that_names_the_tasks
         let error = send(&rig, v3(json!([booking("E1", "GR2")]))).await.unwrap_err();
         assert_eq!(error.code(), "SUBMIT_PAYLOAD_CONFLICT");
         assert_eq!(error.details()["tasks"][0]["task_status"], "PENDING_CONFIRMATION");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_superseded_payload_is_answered_with_its_own_batch_for_ever() {
+    on_each_database(async |mut rig| {
+        std::sync::Arc::get_mut(&mut rig.hotel).unwrap().on_changed_payload =
+            ChangedPayload::SupersedeUntouched;
+        rig.activate().await;
+        ingest_mail(&rig, MAIL).await;
+        let payload = |group: &str| v3(json!([booking("E1", group)]));
+        let older = send(&rig, payload("GR1")).await.unwrap().answer;
+        let newer = send(&rig, payload("GR2")).await.unwrap().answer;
+        assert!(!newer.idempotent_replay);
+        for (group, first, status) in [("GR1", &older, "SUPERSEDED"), ("GR2", &newer, "ACCEPTED")] {
+            let again = send(&rig, payload(group)).await.unwrap().answer;
+            assert!(again.idempotent_replay);
+            assert_eq!(again.batch_id, first.batch_id);
+            assert_eq!(again.items[0].task_id, first.items[0].task_id);
+            assert_eq!(again.items[0].order_id, first.items[0].order_id);
+            assert_eq!(again.items[0].transition_status, status);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_key_that_is_too_long_breaks_the_contract() {
+    on_each_database(async |rig| {
+        rig.activate().await;
+        ingest_mail(&rig, MAIL).await;
+        let groups = ["订".repeat(200), "订".repeat(201), "订".repeat(100_000)];
+        let events: Vec<Value> =
+            groups.iter().map(|group| booking(&group.len().to_string(), group)).collect();
+        let answer = send(&rig, v3(events.into())).await.unwrap().answer;
+        let errors: Vec<Option<&str>> =
+            answer.items.iter().map(|item| item.error.as_ref().map(|error| error.code.as_str())).collect();
+        assert_eq!(errors, [None, Some("INVALID_CASE_KEYS"), Some("INVALID_CASE_KEYS")]);
     })
     .await;
 }

@@ -1,10 +1,10 @@
 //! `countersign demo`: one command that shows the hotel's main job.
 
 use std::{
-    fs::{self, OpenOptions},
+    fs::{self, File, OpenOptions, Permissions, TryLockError},
     io::{self, Write},
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -17,13 +17,14 @@ use hotel::{
         Hotel, hotels, ingest,
         tokens::{self, TokenStore},
     },
+    language::Language,
     mail,
 };
 use serde_json::{Value, json};
 
 use super::CommandError;
 use crate::{
-    config::{Config, LISTEN},
+    config::{Config, LISTEN, address, language},
     print,
     server::{Server, bind},
     session::{self, LOCAL, request},
@@ -35,6 +36,10 @@ const TOKEN_FILE: &str = "demo-token";
 /// The Message-ID of the first demo mail.
 const DEMO_MESSAGE: &str = "2026112309124100001@jiangnan-travel.example";
 const DATABASE_FILE: &str = "hotel.db";
+/// Locked while a demo runs on the folder.
+const LOCK_FILE: &str = "demo.lock";
+/// Only the user may read a secret.
+const SECRET_MODE: u32 = 0o600;
 
 /// Run the whole hotel server on a folder of its own, with e-mails to try it on
 #[derive(Debug, Args)]
@@ -44,15 +49,25 @@ pub(crate) struct Demo {
     #[arg(long, value_name = "DIR", default_value = "./countersign-demo")]
     data: PathBuf,
     /// Address and port to serve on; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS", default_value = LISTEN)]
+    #[arg(long, value_name = "ADDRESS", value_parser = address, default_value = LISTEN)]
     listen: String,
+    /// Language of summaries and error messages: zh-CN or en
+    #[arg(long, value_parser = language, env = "COUNTERSIGN_HOTEL__LANGUAGE", default_value = "zh-CN")]
+    language: Language,
 }
 
 impl Demo {
+    pub(crate) fn config(&self) -> Config {
+        let mut config = Config::default();
+        config.hotel.language = self.language;
+        config
+    }
+
     pub(crate) async fn run(self, mut config: Config) -> Result<(), CommandError> {
         // Connections wait in the listener until all is printed and serving begins.
         let (listener, bound) = bind(&self.listen).await?;
         let data = make_folder(&self.data)?;
+        let lock = lock(&data)?;
         config.hotel.db = format!("sqlite:{}", data.join(DATABASE_FILE).display());
         let database = config.hotel.db.clone();
         let hotel = session::open(&config).await?;
@@ -62,15 +77,14 @@ impl Demo {
         print::line(&introduction(&database, &reachable(bound), &secret))?;
         let ended = server.http(listener, bound).await;
         hotel.db.close().await;
+        drop(lock);
         ended
     }
 }
 
 /// A hotel, unless there is one, and the mails; those that are there already stay as they are.
 async fn prepare(hotel: &Arc<Hotel>) -> Result<(), CommandError> {
-    if hotels::list(hotel).await?.is_empty() {
-        hotels::add(hotel, request(hotel, LOCAL), "湖畔演示酒店 Lakeside Demo Hotel", true).await?;
-    }
+    hotels::add_first(hotel, request(hotel, LOCAL), "湖畔演示酒店 Lakeside Demo Hotel").await?;
     for (_, raw) in mail::demo() {
         ingest::mail(hotel, request(hotel, LOCAL), "FILE", raw.to_vec()).await?;
     }
@@ -82,6 +96,8 @@ async fn secret(hotel: &Arc<Hotel>, file: &Path) -> Result<String, CommandError>
     let kept = fs::read_to_string(file).unwrap_or_default().trim().to_owned();
     let known = TokenStore::new(hotel.db.clone()).find(digest(&kept)).await;
     if known.is_ok_and(|caller| caller.is_some()) {
+        fs::set_permissions(file, Permissions::from_mode(SECRET_MODE))
+            .map_err(|reason| file_error(file, reason))?;
         return Ok(kept);
     }
     match tokens::revoke(hotel, request(hotel, LOCAL), TOKEN).await {
@@ -98,13 +114,27 @@ fn write_secret(file: &Path, secret: &str) -> io::Result<()> {
     if file.exists() {
         fs::remove_file(file)?;
     }
-    let mut open = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    let mut open = OpenOptions::new().write(true).create_new(true).mode(SECRET_MODE).open(file)?;
     writeln!(open, "{secret}")?;
     open.sync_all()
 }
 
 fn make_folder(folder: &Path) -> Result<PathBuf, CommandError> {
-    fs::create_dir_all(folder).and_then(|()| folder.canonicalize()).map_err(|reason| file_error(folder, reason))
+    fs::create_dir_all(folder)
+        .and_then(|()| folder.canonicalize())
+        .map_err(|reason| file_error(folder, reason))
+}
+
+/// Holds the folder until the file is dropped. The system lets go of it when the process ends in whatever way.
+fn lock(folder: &Path) -> Result<File, CommandError> {
+    let path = folder.join(LOCK_FILE);
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+    let file = opened.map_err(|reason| file_error(&path, reason))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(CommandError::DemoRunning(folder.display().to_string())),
+        Err(TryLockError::Error(reason)) => Err(file_error(&path, reason)),
+    }
 }
 
 fn file_error(path: &Path, reason: io::Error) -> CommandError {
@@ -125,7 +155,8 @@ fn introduction(database: &str, address: &SocketAddr, secret: &str) -> String {
     let servers = json!({"mcpServers": {"th-hotel": {
         "type": "http", "url": url, "headers": {"Authorization": format!("Bearer {secret}")},
     }}});
-    let program = std::env::current_exe().map_or_else(|_| "countersign".to_owned(), |path| path.display().to_string());
+    let program =
+        std::env::current_exe().map_or_else(|_| "countersign".to_owned(), |path| path.display().to_string());
     let (program, database) = (quoted(&program), quoted(database));
     format!(
         "MCP: {url}\n\

@@ -33,8 +33,8 @@ impl Docs {
 fn tools_page() -> String {
     let mut page = String::from(
         "# Tools\n\n\
-         Written by `cargo xtask docs`; change the tools instead. Types are those of the `portable` schema profile. What\n\
-         the answers mean is in [hotel/contract.en.md](hotel/contract.en.md) and\n\
+         Written by `cargo xtask docs`; change the tools instead. Arguments are those of the `portable` schema\n\
+         profile. What the answers mean is in [hotel/contract.en.md](hotel/contract.en.md) and\n\
          [hotel/contract.zh-CN.md](hotel/contract.zh-CN.md).\n",
     );
     for tool in HotelTools::tools() {
@@ -48,14 +48,14 @@ fn describe(page: &mut String, tool: &Tool<HotelTools>) {
     // Writing to a String cannot fail.
     let _ = write!(
         page,
-        "\n## {name}\n\n{title}。{description}\n\n- toolset `{toolset}`, scope `{scope}`, effect `{}`\n- hints: destructive {}, idempotent {}, open world {}\n",
+        "\n## {name}\n\n**{title}**\n\n{description}\n\n- toolset `{toolset}`, scope `{scope}`, effect `{}`\n- hints: destructive {}, idempotent {}, open world {}\n",
         effect.as_str(),
         tool.hints.destructive,
         tool.hints.idempotent,
         tool.hints.open_world,
     );
     let input = (tool.input)(SchemaProfile::Portable);
-    let output = (tool.output)(SchemaProfile::Portable);
+    let output = (tool.output)(SchemaProfile::Contract);
     table(page, "Arguments", &input);
     table(page, "`data` of the answer", &output["properties"]["data"]);
 }
@@ -77,17 +77,25 @@ fn members(rows: &mut Vec<String>, path: &str, schema: &Value) {
         let path = format!("{path}{name}");
         let is_list = member["type"] == "array";
         let item = if is_list { &member["items"] } else { member };
-        let kind = match (is_list, item["type"].as_str()) {
-            (false, kind) => kind.unwrap_or("any").to_owned(),
-            (true, kind) => format!("list of {}", kind.unwrap_or("any")),
-        };
+        let kind = kind(&item["type"]);
+        let kind = if is_list { format!("list of {kind}") } else { kind };
         let mut meaning = member["description"].as_str().unwrap_or_default().replace('|', "\\|");
         if let Some(words) = item["enum"].as_array() {
-            let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_str().unwrap_or("null"))).collect();
+            let words: Vec<String> =
+                words.iter().map(|word| format!("`{}`", word.as_str().unwrap_or("null"))).collect();
             meaning = format!("{meaning} ({})", words.join(", "));
         }
         let needed = if required.contains(&name.as_str()) { "yes" } else { "" };
         rows.push(format!("| `{path}` | {kind} | {needed} | {} |\n", meaning.trim()));
         members(rows, &format!("{path}{}.", if is_list { "[]" } else { "" }), item);
+    }
+}
+
+/// `string`, or `string or null`; a schema without a type takes anything.
+fn kind(types: &Value) -> String {
+    match types {
+        Value::String(one) => one.clone(),
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or "),
+        _ => "any".to_owned(),
     }
 }

@@ -40,6 +40,14 @@ impl Hotel {
             Action::Migrate(migrate) => return migrate.run(&config).await,
             action => action,
         };
+        let writes = match &action {
+            Action::Ingest(_) => true,
+            Action::Tasks(tasks) => tasks.is_decision(),
+            _ => false,
+        };
+        if writes && config.policy.read_only {
+            return Err(CommandError::ReadOnly);
+        }
         let hotel = session::open(&config).await?;
         let ended = match action {
             Action::Migrate(_) => Ok(()),

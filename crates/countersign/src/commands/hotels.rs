@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use hotel::app::{Hotel, hotels};
 
-use super::CommandError;
+use super::{CommandError, not_blank};
 use crate::{
     print,
     session::{LOCAL, request},
@@ -25,7 +25,7 @@ enum Action {
     #[command(after_help = "Example: countersign hotel hotels add --name 'Lakeside Hotel' --active")]
     Add {
         /// Its name
-        #[arg(long)]
+        #[arg(long, value_parser = not_blank)]
         name: String,
         /// Make it ACTIVE; another ACTIVE hotel stays so, and `activate` then chooses between them
         #[arg(long)]
@@ -57,7 +57,8 @@ impl Hotels {
             Action::List { json: true } => print::json(&hotels::list(hotel).await?)?,
             Action::List { json: false } => {
                 let hotels = hotels::list(hotel).await?;
-                let rows: Vec<_> = hotels.into_iter().map(|hotel| [hotel.hotel_id, hotel.status, hotel.name]).collect();
+                let rows: Vec<_> =
+                    hotels.into_iter().map(|hotel| [hotel.hotel_id, hotel.status, hotel.name]).collect();
                 print::table(["ID", "STATUS", "NAME"], &rows)?;
             }
             Action::Activate { hotel_id } => {

@@ -63,7 +63,10 @@ struct Remark {
 
 /// What came of one message.
 enum Taken {
-    Kept { created: bool, degraded: Option<Remark> },
+    Kept {
+        created: bool,
+        degraded: Option<Remark>,
+    },
     Failed(Remark),
     /// The database fails, and would fail for every other message as well.
     Stopped(hotel::Error),
@@ -136,7 +139,7 @@ async fn take(hotel: &Arc<Hotel>, mail: Result<RawMail, SourceFault>) -> Taken {
             created: ingested.created,
             degraded: ingested.html_degraded_reason.map(|reason| Remark { file: origin, reason }),
         },
-        Err(error @ hotel::Error::Store(_)) => Taken::Stopped(error),
+        Err(hotel::Error::Store(error)) if !error.concerns_one_write() => Taken::Stopped(error.into()),
         Err(error) => Taken::Failed(Remark { file: origin, reason: explain(&error, hotel.language) }),
     }
 }
@@ -160,13 +163,17 @@ impl Summary {
 
     fn counts(&self) -> String {
         let Self { new, already_there, degraded, failed } = self;
-        format!("new {new} · already there {already_there} · degraded {} · failed {}", degraded.len(), failed.len())
+        format!(
+            "new {new} · already there {already_there} · degraded {} · failed {}",
+            degraded.len(),
+            failed.len()
+        )
     }
 
     fn print(&self) -> Result<(), CommandError> {
         for (word, remarks) in [("degraded", &self.degraded), ("failed", &self.failed)] {
             for Remark { file, reason } in remarks {
-                print::line(&format!("{word}: {file}: {reason}"))?;
+                print::line(&format!("{word}: {}: {}", print::one_line(file), print::one_line(reason)))?;
             }
         }
         Ok(print::line(&self.counts())?)

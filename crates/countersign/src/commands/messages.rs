@@ -11,7 +11,10 @@ use serde_json::Value;
 
 use super::{CommandError, LIST_LIMIT};
 use crate::{
-    print,
+    print::{
+        self,
+        Field::{self, Line, Lines},
+    },
     session::{LOCAL, request},
 };
 
@@ -51,7 +54,9 @@ impl Messages {
     pub(crate) async fn run(self, hotel: &Arc<Hotel>) -> Result<(), CommandError> {
         match self.action {
             Action::List { limit, json } => list(&messages::list(hotel, limit.into()).await?, json),
-            Action::Show { id, json } => show(&messages::show(hotel, &request(hotel, LOCAL), &id).await?, json),
+            Action::Show { id, json } => {
+                show(&messages::show(hotel, &request(hotel, LOCAL), &id).await?, json)
+            }
         }
     }
 }
@@ -82,29 +87,31 @@ fn show(message: &MessageDetail, json: bool) -> Result<(), CommandError> {
         texts.join(", ")
     };
     let lines = |list: &Value, line: &dyn Fn(&Value) -> String| {
-        list.as_array().into_iter().flatten().map(|item| line(item) + "\n").collect::<String>()
+        Lines(list.as_array().into_iter().flatten().map(line).collect())
     };
     let text = |item: &Value, name: &str| item[name].as_str().unwrap_or_default().to_owned();
     let reason = message.render_reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
     let pairs = [
-        ("inbox id", message.inbox_id.clone()),
-        ("external id", message.external_message_id.clone()),
-        ("conversation", message.conversation.clone()),
-        ("date", message.date.clone().unwrap_or_default()),
-        ("from", message.from.clone().unwrap_or_default()),
-        ("to", joined(&message.to)),
-        ("cc", joined(&message.cc)),
-        ("subject", message.subject.clone()),
-        ("shown as", format!("{}{reason}", message.render_mode)),
+        ("inbox id", Line(message.inbox_id.clone())),
+        ("external id", Line(message.external_message_id.clone())),
+        ("conversation", Line(message.conversation.clone())),
+        ("date", Line(message.date.clone().unwrap_or_default())),
+        ("from", Line(message.from.clone().unwrap_or_default())),
+        ("to", Line(joined(&message.to))),
+        ("cc", Line(joined(&message.cc))),
+        ("subject", Line(message.subject.clone())),
+        ("shown as", Line(format!("{}{reason}", message.render_mode))),
         (
             "attachments",
             lines(&message.attachments, &|file| {
                 format!("{} ({}, {} bytes)", text(file, "name"), text(file, "type"), file["size"])
             }),
         ),
-        ("warnings", lines(&message.warnings, &|item| format!("{}: {}", text(item, "code"), text(item, "message")))),
-        ("text", format!("{}\n", message.text)),
+        (
+            "warnings",
+            lines(&message.warnings, &|item| format!("{}: {}", text(item, "code"), text(item, "message"))),
+        ),
+        ("text", Field::text(&message.text)),
     ];
-    let given: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.trim().is_empty()).collect();
-    Ok(print::fields(&given)?)
+    Ok(print::fields(&pairs)?)
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod audit;
 pub(crate) mod demo;
 pub(crate) mod docs;
 pub(crate) mod fixture;
@@ -12,7 +13,7 @@ mod serve;
 mod tasks;
 mod tokens;
 
-use std::io;
+use std::{io, path::PathBuf};
 
 use ::hotel::{audit::KeyError, catalog::CatalogError, language::Language, store::StoreError};
 use govern::{config::ConfigError, gate::PolicyError};
@@ -29,8 +30,24 @@ pub(crate) enum CommandError {
     /// The configuration is not usable.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// What was given cannot be meant.
+    #[error("{0}")]
+    Usage(String),
+    /// The URL in the configuration does not have the form of one.
+    #[error("[hotel] db {0}")]
+    DatabaseUrl(&'static str),
+    /// The policy forbids all writes.
+    #[error(
+        "[policy] read_only is set, so nothing is taken in or decided; turn it off in the configuration to do this"
+    )]
+    ReadOnly,
+    /// Two servers on one demo folder would undo each other's preparations.
+    #[error("another demo runs on the folder {0}; end it, or choose another folder with --data")]
+    DemoRunning(String),
     /// The task catalogue is not usable.
-    #[error("{0}; mend the file that [hotel] catalog names, or leave the key out for the catalogue that ships")]
+    #[error(
+        "{0}; mend the file that [hotel] catalog names, or leave the key out for the catalogue that ships"
+    )]
     Catalog(#[from] CatalogError),
     /// The policy is not usable.
     #[error(transparent)]
@@ -45,13 +62,30 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A file of the program's own cannot be read or written.
-    #[error("the file {path} cannot be used ({reason}); check its folder, its permissions and the room on the disk")]
+    #[error(
+        "the file {path} cannot be used ({reason}); check its folder, its permissions and the room on the disk"
+    )]
     File {
         /// The file.
         path: String,
         /// Why.
         reason: io::Error,
     },
+    /// Looking must not make a database.
+    #[error("there is no database at {0}; name the one to look at with --db")]
+    NoDatabase(String),
+    /// The trail cannot be checked in full.
+    #[error(
+        "the audit key {} is missing, without which changed and forged records are not noticed; put it back, name it \
+         with --key, or check the rest with --without-key", .0.display()
+    )]
+    NoAuditKey(PathBuf),
+    /// What was found was printed.
+    #[error(
+        "the audit trail is not as it was written; copy the database before anything else, then look at the records \
+         from there on"
+    )]
+    TrailAltered,
     /// Some messages were not taken in; which ones was printed.
     #[error("{failed} of {read} messages failed; mend what is listed above and run the same command again")]
     Ingest {
@@ -83,8 +117,7 @@ impl CommandError {
     /// What happened and what to do next, in one line.
     pub(crate) fn message(&self, language: Language) -> String {
         let text = match self {
-            Self::Hotel(error) => explain(error, language),
-            Self::Key(KeyError::Store(error)) => explain(error, language),
+            Self::Hotel(error) | Self::Key(KeyError::Store(error)) => explain(error, language),
             Self::Store(error) => error.advice(language),
             other => other.to_string(),
         };
@@ -95,6 +128,12 @@ impl CommandError {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         matches!(self, Self::Output(error) if error.0.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+/// Reads a name or reason of an argument, without blanks around it.
+fn not_blank(text: &str) -> Result<String, &'static str> {
+    let text = text.trim();
+    if text.is_empty() { Err("it must not be blank") } else { Ok(text.to_owned()) }
 }
 
 /// The hotel's message with its code; for the operator also what mends the database, and the particulars of a

@@ -7,7 +7,7 @@ use hotel::app::Hotel;
 
 use super::CommandError;
 use crate::{
-    config::Config,
+    config::{Config, address},
     server::{Server, bind},
 };
 
@@ -19,7 +19,7 @@ use crate::{
 #[command(after_help = "Example: countersign hotel serve --listen 127.0.0.1:8750")]
 pub(crate) struct Serve {
     /// Address and port; port 0 takes a free one, which the log names [default: 127.0.0.1:8750]
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "stdio")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address, conflicts_with = "stdio")]
     listen: Option<String>,
     /// Serve MCP over stdin and stdout
     #[arg(long)]

@@ -3,20 +3,26 @@
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use hotel::{
-    app::{
-        Hotel,
-        tasks::{self, Decision, TaskDetail, TaskView, Verdict},
-    },
+use hotel::app::{
+    Hotel,
+    tasks::{self, Decision, TaskDetail, TaskView, Verdict},
 };
 use serde_json::Value;
 
-use super::{CommandError, LIST_LIMIT};
-use crate::{print, session::request};
+use super::{CommandError, LIST_LIMIT, not_blank};
+use crate::{
+    print::{
+        self,
+        Field::{Line, Lines},
+    },
+    session::request,
+};
 
 /// List, show, confirm and reject tasks
 #[derive(Debug, Args)]
-#[command(after_help = "Example: countersign hotel tasks confirm 1042 --as 'Li Na' --reason 'checked with the agency'")]
+#[command(
+    after_help = "Example: countersign hotel tasks confirm 1042 --as 'Li Na' --reason 'checked with the agency'"
+)]
 pub(crate) struct Tasks {
     #[command(subcommand)]
     action: Action,
@@ -48,7 +54,9 @@ enum Action {
     #[command(after_help = "Example: countersign hotel tasks confirm 1042 --as 'Li Na' --version 1")]
     Confirm(Confirm),
     /// Reject a task
-    #[command(after_help = "Example: countersign hotel tasks reject 1042 --as 'Li Na' --reason 'double booking'")]
+    #[command(
+        after_help = "Example: countersign hotel tasks reject 1042 --as 'Li Na' --reason 'double booking'"
+    )]
     Reject(Reject),
 }
 
@@ -80,7 +88,7 @@ struct Reject {
     #[arg(long = "as", value_name = "NAME", value_parser = person)]
     actor: String,
     /// Why
-    #[arg(long, value_parser = reason)]
+    #[arg(long, value_parser = not_blank)]
     reason: String,
     /// The version that the person saw; refuses when the task has moved since
     #[arg(long)]
@@ -91,6 +99,11 @@ struct Reject {
 }
 
 impl Tasks {
+    /// Whether it decides about a task.
+    pub(crate) fn is_decision(&self) -> bool {
+        matches!(self.action, Action::Confirm(_) | Action::Reject(_))
+    }
+
     pub(crate) async fn run(self, hotel: &Arc<Hotel>) -> Result<(), CommandError> {
         match self.action {
             Action::List { limit, json } => list(&tasks::list(hotel, limit.into()).await?, json),
@@ -133,7 +146,8 @@ async fn decide(hotel: &Arc<Hotel>, decision: Decision, json: bool) -> Result<()
     if json {
         return Ok(print::json(&task)?);
     }
-    let line = format!("task {} is {} (version {})", task.task.task_id, task.task.task_status, task.task.version);
+    let line =
+        format!("task {} is {} (version {})", task.task.task_id, task.task.task_status, task.task.version);
     Ok(print::line(&line)?)
 }
 
@@ -147,23 +161,23 @@ fn show(task: &TaskDetail, json: bool) -> Result<(), CommandError> {
         other => other.to_string(),
     };
     let lines = |list: &Value, line: &dyn Fn(&Value) -> String| {
-        list.as_array().into_iter().flatten().map(|item| line(item) + "\n").collect::<String>()
+        Lines(list.as_array().into_iter().flatten().map(line).collect())
     };
     let history = task.history.iter().map(|step| {
         let reason = step.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-        format!("{} {} by {}{reason}\n", step.at, step.to, step.actor)
+        format!("{} {} by {}{reason}", step.at, step.to, step.actor)
     });
     let review = if task.manual_review.is_null() { String::new() } else { task.manual_review.to_string() };
     let pairs = [
-        ("task", task.task.task_id.clone()),
-        ("status", task.task.task_status.clone()),
-        ("version", task.task.version.to_string()),
-        ("type", format!("{} {}", task.task.catalog_code, task.task.system_task_type)),
-        ("order", task.task.order_id.clone().unwrap_or_default()),
-        ("message", task.task.external_source_message_id.clone()),
-        ("agency", task.task.agency.clone().unwrap_or_default()),
-        ("due", task.task.due_at.clone().unwrap_or_default()),
-        ("summary", task.summary.clone().unwrap_or_default()),
+        ("task", Line(task.task.task_id.clone())),
+        ("status", Line(task.task.task_status.clone())),
+        ("version", Line(task.task.version.to_string())),
+        ("type", Line(format!("{} {}", task.task.catalog_code, task.task.system_task_type))),
+        ("order", Line(task.task.order_id.clone().unwrap_or_default())),
+        ("message", Line(task.task.external_source_message_id.clone())),
+        ("agency", Line(task.task.agency.clone().unwrap_or_default())),
+        ("due", Line(task.task.due_at.clone().unwrap_or_default())),
+        ("summary", Line(task.summary.clone().unwrap_or_default())),
         (
             "proposed changes",
             lines(&task.proposed_changes, &|item| {
@@ -177,21 +191,12 @@ fn show(task: &TaskDetail, json: bool) -> Result<(), CommandError> {
                 format!("{} {}: {}", text("severity", item), text("code", item), text("message", item))
             }),
         ),
-        ("to decide", review),
-        ("history", history.collect()),
+        ("to decide", Line(review)),
+        ("history", Lines(history.collect())),
     ];
-    Ok(print::fields(&pairs.map(|(name, value)| (name, value)).into_iter().filter(|(_, value)| !value.is_empty()).collect::<Vec<_>>())?)
+    Ok(print::fields(&pairs)?)
 }
 
 fn person(text: &str) -> Result<String, &'static str> {
-    not_blank(text).ok_or("give the name of the person who decides")
-}
-
-fn reason(text: &str) -> Result<String, &'static str> {
-    not_blank(text).ok_or("give a reason")
-}
-
-fn not_blank(text: &str) -> Option<String> {
-    let text = text.trim();
-    (!text.is_empty()).then(|| text.to_owned())
+    not_blank(text).map_err(|_| "give the name of the person who decides")
 }

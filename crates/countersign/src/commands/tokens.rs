@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use hotel::app::{Hotel, tokens};
 
-use super::CommandError;
+use super::{CommandError, not_blank};
 use crate::{
     print,
     session::{LOCAL, request},
@@ -25,7 +25,7 @@ enum Action {
     #[command(after_help = "Example: countersign hotel tokens add --name agent --scope read --scope submit")]
     Add {
         /// Its name, which appears in the audit trail; unique among live tokens
-        #[arg(long)]
+        #[arg(long, value_parser = not_blank)]
         name: String,
         /// What it may do; may be given several times
         #[arg(long = "scope", value_parser = tokens::SCOPES, default_value = "read")]

@@ -1,5 +1,6 @@
 //! Runs the binary as an operator does, and talks to its server as a client does.
 #![allow(dead_code, reason = "each test file uses its share")]
+#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -68,7 +69,9 @@ impl Place {
     /// Makes a token with these scopes and returns its secret.
     pub fn token(&self, scopes: &[&str]) -> String {
         let mut arguments = vec!["hotel", "tokens", "add", "--name", "agent"];
-        scopes.iter().for_each(|scope| arguments.extend(["--scope", *scope]));
+        for scope in scopes {
+            arguments.extend(["--scope", scope]);
+        }
         self.prints(&arguments)
     }
 
@@ -77,7 +80,8 @@ impl Place {
         let folder = self.path().join("mails");
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join(name);
-        std::fs::write(&file, format!("{headers}\nContent-Type: text/plain; charset=utf-8\n\n{text}\n")).unwrap();
+        std::fs::write(&file, format!("{headers}\nContent-Type: text/plain; charset=utf-8\n\n{text}\n"))
+            .unwrap();
         file
     }
 
@@ -176,12 +180,13 @@ pub fn post(address: &str, path: &str, token: &str, body: &Value) -> std::io::Re
     let answer = String::from_utf8_lossy(&answer);
     let (head, body) = answer.split_once("\r\n\r\n").ok_or(std::io::ErrorKind::UnexpectedEof)?;
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
-    let value = serde_json::from_str(body).map_err(|_| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))?;
+    let value =
+        serde_json::from_str(body).map_err(|_| std::io::Error::from(std::io::ErrorKind::UnexpectedEof))?;
     Ok((status, value))
 }
 
 /// A V3 submission for a message.
-pub fn submission(message_id: &str, events: Vec<Value>) -> Value {
+pub fn submission(message_id: &str, events: &[Value]) -> Value {
     json!({
         "source_message": {
             "source_message_id": message_id, "subject": null, "from": null, "cc": [], "received_at": null,

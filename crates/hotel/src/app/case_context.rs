@@ -6,7 +6,7 @@ use super::Hotel;
 use super::submit::status_warning;
 use super::target::{Orders, Target};
 use crate::catalog::Action;
-use crate::domain::keys::CaseKeys;
+use crate::domain::keys::{CaseKeys, MAX_KEY_CHARS};
 use crate::domain::order::{ObjectType, Order};
 use crate::domain::warning::{Warning, WarningCode};
 use crate::error::{Error, Fault};
@@ -131,6 +131,13 @@ pub async fn query(hotel: &Hotel, query: Query, budget: usize) -> Result<CaseCon
                 .into(),
         }));
     }
+    if let Some(name) = keys.too_long() {
+        return Err(Error::InvalidArgument(Fault {
+            path: format!("$.{name}"),
+            code: "INVALID_VALUE",
+            expected: format!("at most {MAX_KEY_CHARS} characters"),
+        }));
+    }
     let (orders, tasks) = hotel
         .db
         .read(|tx| {
@@ -253,9 +260,11 @@ impl CaseContext {
     /// A key may lead to any number of orders; whole records are left out at the end of the lists.
     fn keep_within(&mut self, budget: usize) {
         let orders = govern::budget::fit(&self.matched_order_records, ENVELOPE, budget);
-        let used = ENVELOPE + govern::budget::json_len(&self.matched_order_records[..orders].iter().collect::<Vec<_>>());
+        let used = ENVELOPE
+            + govern::budget::json_len(&self.matched_order_records[..orders].iter().collect::<Vec<_>>());
         let tasks = govern::budget::fit(&self.pending_or_open_tasks, used, budget);
-        self.truncated = orders < self.matched_order_records.len() || tasks < self.pending_or_open_tasks.len();
+        self.truncated =
+            orders < self.matched_order_records.len() || tasks < self.pending_or_open_tasks.len();
         self.matched_order_records.truncate(orders);
         self.pending_or_open_tasks.truncate(tasks);
     }

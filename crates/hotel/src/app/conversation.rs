@@ -104,8 +104,15 @@ pub async fn tasks(hotel: &Hotel, query: Query, budget: usize) -> Result<Tasks, 
         .read(|tx| {
             let query = query.clone();
             boxed(async move {
+                let place = query.place("t")?;
                 let Some(conversation) = find(tx, &query).await? else { return Ok((None, 0, Vec::new())) };
-                let after = query.task_place(conversation.conversation_id)?;
+                let after = match place {
+                    Some([conversation_id, received_at, created_at, task_id]) => {
+                        must_be(&conversation, conversation_id)?;
+                        TaskPlace { received_at, created_at, task_id }
+                    }
+                    None => TaskPlace::START,
+                };
                 let count = tx.count_conversation_tasks(conversation.conversation_id).await?;
                 let rows = read_tasks(tx, conversation.conversation_id, after, budget).await?;
                 Ok((Some(conversation), count, rows))
@@ -137,19 +144,27 @@ pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query) -> Re
         .read(|tx| {
             let query = query.clone();
             boxed(async move {
+                let place = query.place("m")?;
                 let Some(conversation) = find(tx, &query).await? else { return Ok((None, 0, Vec::new())) };
-                let after = query.message_place(conversation.conversation_id)?;
+                let after = match place {
+                    Some([conversation_id, received_at, inbox_id]) => {
+                        must_be(&conversation, conversation_id)?;
+                        Place { received_at, inbox_id }
+                    }
+                    None => Place::START,
+                };
                 let count = tx.count_conversation_messages(conversation.conversation_id).await?;
                 let rows = read_messages(tx, conversation.conversation_id, after, budget).await?;
                 Ok((Some(conversation), count, rows))
             })
         })
         .await?;
-    let all: Vec<Message> = rows.iter().map(Message::from_row).collect();
+    // The envelope says of each message in the page what was removed from it.
+    let all: Vec<_> = rows.iter().map(|row| (Message::from_row(row), hidden_content(row))).collect();
     let fitting = govern::budget::fit(&all, ENVELOPE, budget);
-    let mut page: Vec<Message> = all.into_iter().take(fitting).collect();
+    let (mut page, warnings): (Vec<_>, Vec<_>) = all.into_iter().take(fitting).unzip();
     if let [only] = &mut page[..] {
-        only.shrink(budget.saturating_sub(ENVELOPE));
+        only.shrink(budget.saturating_sub(ENVELOPE + govern::budget::json_len(&warnings)));
     }
     let read: Vec<i64> = rows.iter().take(fitting).map(|row| row.inbox_id).collect();
     note_access(hotel, request, read).await?;
@@ -159,7 +174,7 @@ pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query) -> Re
         external_conversation_id: conversation.as_ref().map(|found| found.external_conversation_id.clone()),
         message_count: count,
         messages: page,
-        warnings: rows.iter().take(fitting).filter_map(hidden_content).collect(),
+        warnings: warnings.into_iter().flatten().collect(),
         truncated,
         next_cursor: last
             .map(|(row, found)| cursor("m", &[found.conversation_id, row.received_at, row.inbox_id])),
@@ -167,7 +182,11 @@ pub async fn messages(hotel: &Arc<Hotel>, request: &Request, query: Query) -> Re
 }
 
 /// Notes that the bodies of these messages were read. Commits before it returns: no note, no body.
-pub(super) async fn note_access(hotel: &Arc<Hotel>, request: &Request, inbox_ids: Vec<i64>) -> Result<(), Error> {
+pub(super) async fn note_access(
+    hotel: &Arc<Hotel>,
+    request: &Request,
+    inbox_ids: Vec<i64>,
+) -> Result<(), Error> {
     if inbox_ids.is_empty() {
         return Ok(());
     }
@@ -278,37 +297,31 @@ impl Query {
         }))
     }
 
-    fn message_place(&self, conversation_id: i64) -> Result<Place, Error> {
-        let Some([received_at, inbox_id]) = self.place("m", conversation_id)? else {
-            return Ok(Place::START);
-        };
-        Ok(Place { received_at, inbox_id })
-    }
-
-    fn task_place(&self, conversation_id: i64) -> Result<TaskPlace, Error> {
-        let place = self.place("t", conversation_id)?;
-        let Some([received_at, created_at, task_id]) = place else { return Ok(TaskPlace::START) };
-        Ok(TaskPlace { received_at, created_at, task_id })
-    }
-
-    /// The numbers in the cursor, which is bound to the tool and the conversation.
-    fn place<const N: usize>(&self, kind: &str, conversation_id: i64) -> Result<Option<[i64; N]>, Error> {
+    /// The numbers in the cursor, the first of them its conversation. Whether the conversation is known or not,
+    /// a text that is no cursor of this tool is refused.
+    fn place<const N: usize>(&self, kind: &str) -> Result<Option<[i64; N]>, Error> {
         let Some(cursor) = given(self.cursor.as_ref()) else { return Ok(None) };
         let read = || {
             let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
-            let mut parts = text.split('.');
-            let bound = parts.next()? == kind && parts.next()? == conversation_id.to_string();
-            let numbers: Vec<i64> = parts.map(str::parse).collect::<Result<_, _>>().ok()?;
-            bound.then(|| <[i64; N]>::try_from(numbers).ok()).flatten()
+            let (own, numbers) = text.split_once('.')?;
+            let numbers: Vec<i64> = numbers.split('.').map(str::parse).collect::<Result<_, _>>().ok()?;
+            (own == kind).then(|| <[i64; N]>::try_from(numbers).ok()).flatten()
         };
-        read().map(Some).ok_or_else(|| {
-            Error::InvalidArgument(Fault {
-                path: "$.cursor".into(),
-                code: "INVALID_VALUE",
-                expected: "next_cursor of the page before, of the same tool and conversation".into(),
-            })
-        })
+        read().map(Some).ok_or_else(wrong_cursor)
     }
+}
+
+/// A cursor leads on in its own conversation only.
+fn must_be(conversation: &ConversationRow, conversation_id: i64) -> Result<(), Error> {
+    if conversation.conversation_id == conversation_id { Ok(()) } else { Err(wrong_cursor()) }
+}
+
+fn wrong_cursor() -> Error {
+    Error::InvalidArgument(Fault {
+        path: "$.cursor".into(),
+        code: "INVALID_VALUE",
+        expected: "next_cursor of the page before, of the same tool and conversation".into(),
+    })
 }
 
 /// An opaque place: the kind, then the conversation, then the sort key of the last row.
@@ -337,21 +350,110 @@ impl Message {
         }
     }
 
-    /// Makes a message that alone is over the budget fit: first without its HTML, then with its text cut.
+    /// Makes a message that alone is over the budget fit: without its HTML, then with what is too long cut.
     fn shrink(&mut self, budget: usize) {
         let size = |message: &Self| govern::budget::json_len(message);
         if size(self) > budget && self.html_body_sanitized.take().is_some() {
             self.html_degraded_reason = Some("OVER_BUDGET".to_owned());
             "TEXT_ONLY".clone_into(&mut self.html_render_mode);
         }
-        while size(self) > budget && !self.text_body.is_empty() {
-            // JSON may write a character as six bytes, so the text is halved until it fits.
-            let mut keep = (self.text_body.len() / 2).min(budget);
-            while !self.text_body.is_char_boundary(keep) {
-                keep -= 1;
-            }
-            self.text_body.truncate(keep);
-            self.text_truncated = true;
+        if size(self) <= budget {
+            return;
         }
+        // The text has half of the budget at least, whatever the sender wrote around it.
+        let part = budget / 8;
+        for line in
+            [&mut self.subject, &mut self.external_source_message_id].into_iter().chain(&mut self.from)
+        {
+            if govern::budget::json_len(line) > part {
+                line.truncate(longest_fitting(line, part.saturating_sub('…'.len_utf8())));
+                line.push('…');
+            }
+        }
+        let without_text = Self { text_body: String::new(), text_truncated: true, ..self.clone() };
+        // json_len counts the quotes, which the message without its text has too.
+        let room = (budget + 2).saturating_sub(size(&without_text));
+        let keep = longest_fitting(&self.text_body, room);
+        self.text_truncated = keep < self.text_body.len();
+        self.text_body.truncate(keep);
+    }
+}
+
+/// The length of the longest start of `text` that is at most `budget` bytes as JSON, its quotes included.
+fn longest_fitting(text: &str, budget: usize) -> usize {
+    let (mut fits, mut too_long) = (0, text.len() + 1);
+    while too_long - fits > 1 {
+        let middle = text.floor_char_boundary(usize::midpoint(fits, too_long));
+        // No character ends between the two.
+        let middle = if middle == fits { text.ceil_char_boundary(fits + 1) } else { middle };
+        if middle >= too_long {
+            break;
+        }
+        if govern::budget::json_len(&&text[..middle]) <= budget {
+            fits = middle;
+        } else {
+            too_long = middle;
+        }
+    }
+    fits
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn message(parts: [String; 4], html: Option<String>) -> Message {
+        let [external_source_message_id, from, subject, text_body] = parts;
+        Message {
+            external_source_message_id,
+            received_at: govern::time::iso(0),
+            from: Some(from),
+            subject,
+            text_body,
+            text_truncated: false,
+            html_body_sanitized: html,
+            html_render_mode: "SANITIZED_HTML".into(),
+            html_degraded_reason: None,
+        }
+    }
+
+    fn part() -> impl Strategy<Value = String> {
+        ("[a\"\u{1}名😀\n]{0,6}", 1_usize..2_000).prop_map(|(text, times)| text.repeat(times))
+    }
+
+    proptest! {
+        #[test]
+        fn any_message_fits_and_its_text_is_cut_no_more_than_needed(
+            parts in [part(), part(), part(), part()], html in proptest::option::of(part()), budget in 1_024_usize..20_000,
+        ) {
+            let whole = message(parts, html);
+            let mut cut = whole.clone();
+            cut.shrink(budget);
+            let size = govern::budget::json_len(&cut);
+            prop_assert!(size <= budget, "{size} of {budget}");
+            prop_assert!(whole.text_body.starts_with(&cut.text_body));
+            prop_assert_eq!(cut.text_truncated, cut.text_body != whole.text_body);
+            // The dearest character takes six bytes.
+            prop_assert!(!cut.text_truncated || size + 6 > budget, "{size} of {budget}");
+        }
+
+        #[test]
+        fn the_longest_start_that_fits_is_found(text in "[a\"\u{1}名😀]{0,40}", budget in 2_usize..120) {
+            let ends = text.char_indices().map(|(end, _)| end).chain([text.len()]);
+            let longest = ends.filter(|end| govern::budget::json_len(&&text[..*end]) <= budget).max();
+            prop_assert_eq!(Some(longest_fitting(&text, budget)), longest);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_cursor_is_refused_before_the_conversation_is_looked_for() {
+        for cursor in ["x", "!", "dC4x", &cursor("m", &[1, 2, 3, 4]), &cursor("t", &[1, 2, 3])] {
+            let query = Query { cursor: Some(cursor.to_owned()), ..Query::default() };
+            assert!(query.place::<4>("t").is_err(), "{cursor}");
+        }
+        let query = Query { cursor: Some(cursor("t", &[1, 2, 3, 4])), ..Query::default() };
+        assert_eq!(query.place("t").unwrap(), Some([1, 2, 3, 4]));
     }
 }

@@ -9,6 +9,9 @@ use crate::error::Error;
 use crate::store::boxed;
 use crate::store::hotels::HotelRow;
 
+/// The lease under which the first hotel is added.
+const FIRST_HOTEL: &str = "first-hotel";
+
 /// A hotel as people and programs see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct HotelView {
@@ -36,6 +39,32 @@ pub async fn add(hotel: &Arc<Hotel>, request: Request, name: &str, active: bool)
                 let record = hotel.record(request, "hotel_add", format!("hotel:{hotel_id}"), None);
                 tx.append_audit(&hotel.audit_key, &[record]).await?;
                 Ok(hotel_id)
+            })
+        })
+        .await
+}
+
+/// Adds an ACTIVE hotel unless there is any hotel; of several callers at once only one does.
+pub async fn add_first(hotel: &Arc<Hotel>, request: Request, name: &str) -> Result<Option<i64>, Error> {
+    let shared = Arc::new((Arc::clone(hotel), request, not_blank(name, "name")?));
+    hotel
+        .db
+        .write(move |tx| {
+            let shared = Arc::clone(&shared);
+            boxed(async move {
+                let (hotel, request, name) = &*shared;
+                let now = hotel.clock.now_ms();
+                // The row of a lease that has expired already makes the others wait for the end of this transaction.
+                tx.take_lease(FIRST_HOTEL, &request.request_id, now, now).await?;
+                let is_first = tx.hotels().await?.is_empty();
+                tx.release_lease(FIRST_HOTEL, &request.request_id).await?;
+                if !is_first {
+                    return Ok(None);
+                }
+                let hotel_id = tx.insert_hotel(name, true, now).await?;
+                let record = hotel.record(request, "hotel_add", format!("hotel:{hotel_id}"), None);
+                tx.append_audit(&hotel.audit_key, &[record]).await?;
+                Ok(Some(hotel_id))
             })
         })
         .await
@@ -95,9 +124,21 @@ mod tests {
             activate(&rig.hotel, rig.request("local"), second).await.unwrap();
             assert_eq!(active(&rig.hotel).await.unwrap(), second);
             let hotels = list(&rig.hotel).await.unwrap();
-            let seen: Vec<_> = hotels.iter().map(|hotel| (hotel.name.as_str(), hotel.status.as_str())).collect();
+            let seen: Vec<_> =
+                hotels.iter().map(|hotel| (hotel.name.as_str(), hotel.status.as_str())).collect();
             assert_eq!(seen, [("甲", "INACTIVE"), ("乙", "ACTIVE")]);
             assert_eq!(hotels[0].hotel_id, first.to_string());
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn of_several_first_hotels_at_once_only_one_is_added() {
+        on_each_database(async |rig| {
+            let attempts = (0..8).map(|_| add_first(&rig.hotel, rig.request("local"), "甲"));
+            let added = futures_util::future::join_all(attempts).await;
+            let added: Vec<i64> = added.into_iter().filter_map(|added| added.unwrap()).collect();
+            assert_eq!(added, [active(&rig.hotel).await.unwrap()], "{}", rig.database);
         })
         .await;
     }

@@ -1,5 +1,7 @@
 //! Taking e-mail in: from files, and from AgentBus (design: E-mail). The same message twice is one message.
 
+mod limits;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +13,7 @@ use crate::error::{Error, Fault};
 use crate::mail::{self, Address, Attachment, Body, Mail, MailWarning};
 use crate::store::conversations::Origin;
 use crate::store::inbox::{InboxIdentity, InboxRow};
-use crate::store::{Transaction, boxed};
+use crate::store::{Realm, Transaction, boxed};
 
 /// The operation's name in the audit trail.
 pub const OPERATION: &str = "hotel_ingest_message";
@@ -112,6 +114,18 @@ enum Conversation {
     Joined { root: String, message_ids: Vec<String> },
 }
 
+impl Incoming {
+    /// Every id that the message is known by or linked with.
+    fn ids(&self) -> Vec<&str> {
+        let mut ids = vec![self.external_id.as_str()];
+        match &self.conversation {
+            Conversation::Named(id) => ids.push(id),
+            Conversation::Joined { message_ids, .. } => ids.extend(message_ids.iter().map(String::as_str)),
+        }
+        ids
+    }
+}
+
 /// Keeps a raw message from a file; `provider` is FILE or IMAP.
 pub async fn mail(
     hotel: &Arc<Hotel>,
@@ -123,7 +137,7 @@ pub async fn mail(
     let links = hotel.links;
     // Decoding a large mail takes a while; the threads that answer requests are not for that.
     let (mail, digest, raw) = tokio::task::spawn_blocking(move || {
-        let mail = mail::parse(&raw, links);
+        let mail = read_mail(&raw, links);
         let digest = hex(&Sha256::digest(&raw));
         (mail, digest, raw)
     })
@@ -151,6 +165,7 @@ pub async fn agentbus(
     request: Request,
     message: AgentBusMessage,
 ) -> Result<Ingested, Error> {
+    limits::check_agentbus(&message)?;
     let now = hotel.clock.now_ms();
     let digest = hex(&Sha256::digest(serde_json_canonicalizer::to_vec(&message)?));
     let external_id = required(&message.source.external_message_id, "$.source.external_message_id")?;
@@ -160,11 +175,11 @@ pub async fn agentbus(
         invalid("$.received_at", "an ISO-8601 time with offset, such as 2026-11-30T08:00:00+08:00")
     })?;
     let raw = message.raw_base64.as_deref().map(decode_raw).transpose()?;
-    let named = message.source.external_conversation_id.as_deref().map(str::trim).filter(|id| !id.is_empty());
+    let named = message.source.external_conversation_id.as_deref().map(visible);
+    let named = named.map(|id| id.trim().to_owned()).filter(|id| !id.is_empty());
     let links = hotel.links;
-    let named = named.map(str::to_owned);
     let (mut row, parsed, raw) = tokio::task::spawn_blocking(move || {
-        let parsed = raw.as_deref().map(|raw| mail::parse(raw, links));
+        let parsed = raw.as_deref().map(|raw| read_mail(raw, links));
         let (body, warnings) = body_of(&message, parsed.as_ref(), links);
         (row_of_agentbus(&message, &body, &warnings, now, digest), parsed, raw)
     })
@@ -203,6 +218,7 @@ async fn keep_in(
     incoming: &Incoming,
 ) -> Result<Ingested, Error> {
     let hotel_id = tx.resolve_hotel(None).await?;
+    tx.serialise_on(Realm::Mail, hotel_id, &incoming.ids()).await?;
     let (provider, channel) = (Some(incoming.provider.as_str()), Some(incoming.channel.as_str()));
     let known = tx.find_messages(hotel_id, &incoming.external_id, provider, channel).await?;
     let same = known.iter().find(|row| row.content_sha256 == incoming.row.content_sha256);
@@ -260,6 +276,12 @@ async fn insert(
     })
 }
 
+fn read_mail(raw: &[u8], links: mail::LinkPolicy) -> Mail {
+    let mut mail = mail::parse(raw, links);
+    limits::cut_mail(&mut mail);
+    mail
+}
+
 fn joined(external_id: &str, parsed: Option<&Mail>) -> Conversation {
     let mut message_ids = vec![external_id.to_owned()];
     if let Some(mail) = parsed {
@@ -304,19 +326,18 @@ fn row_of_agentbus(
     now: i64,
     digest: String,
 ) -> Result<InboxRow, Error> {
-    let visible = |text: &str| govern::text::visible(text).text.into_owned();
     let list =
         |items: &[String]| serde_json::to_string(&items.iter().map(|item| visible(item)).collect::<Vec<_>>());
     let mut row = empty_row(body, warnings, now, digest)?;
     row.subject = visible(message.subject.as_deref().unwrap_or(""));
     row.sender = message.from.as_deref().map(visible);
-    row.agency = message.from.as_deref().and_then(organisation);
+    row.agency = row.sender.as_deref().and_then(organisation);
     row.recipients = list(&message.to)?;
     row.cc = list(&message.cc)?;
     row.attachments = attachments(message.attachments.iter().map(|file| Attachment {
         name: visible(&file.name),
         size: file.size,
-        content_type: file.content_type.clone(),
+        content_type: visible(&file.content_type),
     }))?;
     Ok(row)
 }
@@ -371,7 +392,12 @@ fn decode_raw(text: &str) -> Result<Vec<u8>, Error> {
         .map_err(|_| invalid("$.raw_base64", "the raw message in base64 (RFC 4648) or null"))
 }
 
+fn visible(text: &str) -> String {
+    govern::text::visible(text).text.into_owned()
+}
+
 fn required(text: &str, path: &str) -> Result<String, Error> {
+    let text = visible(text);
     let text = text.trim();
     if text.is_empty() { Err(invalid(path, "a string that is not empty")) } else { Ok(text.to_owned()) }
 }

@@ -150,3 +150,71 @@ impl MessageDetail {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::ingest;
+    use crate::testing::{Rig, on_each_database};
+
+    async fn keep(rig: &Rig, raw: &str) -> ingest::Ingested {
+        ingest::mail(&rig.hotel, rig.request("local"), "FILE", raw.as_bytes().to_vec()).await.unwrap()
+    }
+
+    async fn accesses(rig: &Rig) -> i64 {
+        rig.hotel.db.read(|tx| boxed(tx.count_accesses())).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_message_is_found_by_either_id_and_each_reading_is_noted() {
+        on_each_database(async |rig| {
+            rig.activate().await;
+            let kept = keep(&rig, "Message-ID: <a@b.example>\nSubject: Hi\n\nText").await;
+            let by_external = show(&rig.hotel, &rig.request("local"), "a@b.example").await.unwrap();
+            let by_inbox = show(&rig.hotel, &rig.request("local"), &kept.inbox_id).await.unwrap();
+            assert_eq!(by_external.inbox_id, by_inbox.inbox_id);
+            assert_eq!((by_inbox.subject.as_str(), by_inbox.text.as_str()), ("Hi", "Text"));
+            assert_eq!(accesses(&rig).await, 2);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_mail_without_a_date_has_none() {
+        on_each_database(async |rig| {
+            rig.activate().await;
+            keep(&rig, "Message-ID: <a@b.example>\n\nText").await;
+            let message = show(&rig.hotel, &rig.request("local"), "a@b.example").await.unwrap();
+            assert_eq!(message.date, None);
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn two_mails_under_one_id_are_told_apart_by_their_inbox_ids() {
+        on_each_database(async |rig| {
+            rig.activate().await;
+            keep(&rig, "Message-ID: <a@b.example>\n\nOne").await;
+            let second = keep(&rig, "Message-ID: <a@b.example>\n\nTwo").await;
+            let error = show(&rig.hotel, &rig.request("local"), "a@b.example").await.unwrap_err();
+            assert_eq!(error.code(), "SOURCE_MESSAGE_AMBIGUOUS");
+            let message = show(&rig.hotel, &rig.request("local"), &second.inbox_id).await.unwrap();
+            assert_eq!(message.text, "Two");
+            assert_eq!(message.message_id, "a@b.example");
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn an_id_of_no_message_is_not_found() {
+        on_each_database(async |rig| {
+            rig.activate().await;
+            for id in ["nobody@b.example", "7"] {
+                let error = show(&rig.hotel, &rig.request("local"), id).await.unwrap_err();
+                assert_eq!(error.code(), "SOURCE_MESSAGE_NOT_FOUND", "{id}");
+            }
+            assert_eq!(accesses(&rig).await, 0);
+        })
+        .await;
+    }
+}

@@ -1,6 +1,7 @@
 //! What the hotel does, whoever asks: the MCP tools, the REST routes and the command line all come here.
 
 pub mod case_context;
+mod confirm;
 pub mod conversation;
 pub mod hotels;
 pub mod ingest;

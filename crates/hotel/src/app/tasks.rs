@@ -3,17 +3,14 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::confirm::Pending;
 use super::submit::cancel_draft;
 use super::{Hotel, Request};
-use crate::catalog::{Action, Entry};
-use crate::domain::order::{CANCELLED, Order};
 use crate::domain::task::TaskStatus;
-use crate::domain::warning::{Severity, Warning};
 use crate::error::Error;
-use crate::store::orders::OrderChange;
-use crate::store::tasks::{CardRow, Move, MoveRow, TaskRow};
+use crate::store::tasks::{Move, MoveRow, TaskRow};
 use crate::store::{Transaction, boxed};
 
 /// A task as people and programs see it.
@@ -61,7 +58,7 @@ pub struct TaskDetail {
     pub proposed_changes: Value,
     /// source_message_id, quote.
     pub evidence: Value,
-    /// code, severity, field, message.
+    /// code, severity, field, message: those of the submission and, while a confirmation is pending, those that came up since.
     pub warnings: Value,
     /// reason_code, question, candidates.
     pub manual_review: Value,
@@ -127,13 +124,14 @@ pub async fn list(hotel: &Hotel, limit: i64) -> Result<Vec<TaskView>, Error> {
 }
 
 /// One task with everything about it.
-pub async fn show(hotel: &Hotel, task_id: i64) -> Result<TaskDetail, Error> {
+pub async fn show(hotel: &Arc<Hotel>, task_id: i64) -> Result<TaskDetail, Error> {
     hotel
         .db
         .read(move |tx| {
+            let hotel = Arc::clone(hotel);
             boxed(async move {
                 let hotel_id = tx.resolve_hotel(None).await?;
-                detail(tx, hotel_id, task_id).await
+                detail(tx, &hotel, hotel_id, task_id).await
             })
         })
         .await
@@ -173,7 +171,11 @@ async fn apply(
     }
     let now = hotel.clock.now_ms();
     let order_version = match decision.verdict {
-        Verdict::Confirm => confirm(tx, hotel, hotel_id, &task, decision, now).await?,
+        Verdict::Confirm => {
+            let card = tx.card(task.task_id).await?;
+            let pending = Pending::read(tx, hotel, hotel_id, &task, &card).await?;
+            pending.apply(tx, &task, decision, now).await?
+        }
         Verdict::Reject => {
             if let Some(order_id) = task.order_id.filter(|_| task.creates_order) {
                 cancel_draft(tx, hotel_id, order_id, task.task_id, &decision.actor, now).await?;
@@ -181,132 +183,22 @@ async fn apply(
             None
         }
     };
-    let step = Move {
-        from,
-        to,
-        actor: &decision.actor,
-        reason: decision.reason.as_deref(),
-        at: now,
-        order_version,
-    };
+    let step =
+        Move { from, to, actor: &decision.actor, reason: decision.reason.as_deref(), at: now, order_version };
     if !tx.move_task(task.task_id, task.version, &step).await? {
         return Err(conflict(tx, &task, Some(task.version)).await?);
     }
     let record = hotel.record(request, decision.verdict.operation(), format!("task:{}", task.task_id), None);
     tx.append_audit(&hotel.audit_key, &[record]).await?;
-    detail(tx, hotel_id, task.task_id).await
+    detail(tx, hotel, hotel_id, task.task_id).await
 }
 
-/// Applies a confirmed task to its order; returns the order's new version.
-async fn confirm(
+/// The error of a task that another person moved, with what happened since `seen`.
+pub(super) async fn conflict(
     tx: &mut Transaction<'_>,
-    hotel: &Hotel,
-    hotel_id: i64,
     task: &TaskRow,
-    decision: &Decision,
-    now: i64,
-) -> Result<Option<i64>, Error> {
-    let card = tx.card(task.task_id).await?;
-    let entry = hotel.catalog.entry(&task.catalog_code);
-    let action = entry.map_or(Action::Other, |entry| entry.action);
-    let order = match task.order_id {
-        Some(order_id) => tx.order(hotel_id, order_id).await?,
-        None => None,
-    };
-    let mut warnings: Vec<Warning> = serde_json::from_str(&card.warnings)?;
-    warnings.extend(standing_now(entry, order.as_ref(), &warnings));
-    check_warnings(&warnings, decision)?;
-    let Some(mut order) = order else { return Ok(None) };
-    let changes = change_order(&mut order, &card, action, decision, now)?;
-    order.version += 1;
-    let change = OrderChange { task_id: Some(task.task_id), actor: &decision.actor, at: now, changes };
-    if !tx.update_order(&order, &change).await? {
-        return Err(conflict(tx, task, Some(task.version)).await?);
-    }
-    Ok(Some(order.version))
-}
-
-/// What the order's status has against the action by now; it may have changed since the submission.
-fn standing_now(entry: Option<&Entry>, order: Option<&Order>, known: &[Warning]) -> Option<Warning> {
-    let (entry, order) = (entry?, order?);
-    let found = super::submit::status_warning(order, entry.action)?;
-    let closed_draft = order.status == CANCELLED && entry.action == Action::Create;
-    (closed_draft || known.iter().all(|warning| warning.code != found.code)).then_some(found)
-}
-
-fn check_warnings(warnings: &[Warning], decision: &Decision) -> Result<(), Error> {
-    let of = |severity| warnings.iter().filter(|warning| warning.severity == severity).collect::<Vec<_>>();
-    let stops = of(Severity::Stop);
-    if !stops.is_empty() {
-        return Err(Error::ConfirmBlocked(json!({"warnings": stops})));
-    }
-    let confirms: Vec<&Warning> = of(Severity::Confirm);
-    let reason = decision.reason.as_deref().is_some_and(|reason| !reason.trim().is_empty());
-    if !confirms.is_empty() && !reason {
-        return Err(Error::ReasonRequired(json!({"warnings": confirms})));
-    }
-    Ok(())
-}
-
-/// Changes the order as the card proposes; returns what changed.
-fn change_order(
-    order: &mut Order,
-    card: &CardRow,
-    action: Action,
-    decision: &Decision,
-    now: i64,
-) -> Result<Value, Error> {
-    if action == Action::Cancel {
-        let details: Value = parse(card.details.as_deref())?;
-        let changes = json!([{"field": "status", "from": order.status, "to": CANCELLED}]);
-        CANCELLED.clone_into(&mut order.status);
-        let record = json!({
-            "task_id": card.task_id.to_string(), "by": decision.actor, "at": govern::time::iso(now),
-            "scope": details.get("scope"), "reason": details.get("reason"),
-        });
-        order.fields.insert("cancellation".into(), record);
-        return Ok(changes);
-    }
-    let proposed: Vec<Map<String, Value>> = serde_json::from_str(&card.proposed_changes)?;
-    let mut changes = Vec::with_capacity(proposed.len());
-    for change in proposed {
-        let Some(field) = change.get("field").and_then(Value::as_str) else { continue };
-        let to = change.get("to").cloned().unwrap_or_default();
-        let from = set_field(order, field, &to);
-        changes.push(json!({"field": field, "from": from, "to": to}));
-    }
-    let details: Value = parse(card.details.as_deref())?;
-    if let Some(lines) = details.get("lines") {
-        let from = set_field(order, "lines", lines);
-        changes.push(json!({"field": "lines", "from": from, "to": lines}));
-    }
-    Ok(Value::Array(changes))
-}
-
-/// Sets one field and returns what it was. The keys and the dates are columns of their own.
-fn set_field(order: &mut Order, field: &str, to: &Value) -> Value {
-    let text = to.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
-    let column = match field {
-        "arrival" => Some(&mut order.arrival),
-        "departure" => Some(&mut order.departure),
-        "group_code" => Some(&mut order.keys.group_code),
-        "confirmation_number" => Some(&mut order.keys.confirmation_number),
-        "reservation_no" => Some(&mut order.keys.reservation_no),
-        // A status is OPERA's or follows from a task, never a proposed value.
-        "status" => return Value::Null,
-        _ => None,
-    };
-    match column {
-        Some(column) => {
-            let from = std::mem::replace(column, text);
-            order.keys = order.keys.normalised();
-            from.into()
-        }
-        None => order.fields.insert(field.to_owned(), to.clone()).unwrap_or_default(),
-    }
-}
-
-async fn conflict(tx: &mut Transaction<'_>, task: &TaskRow, seen: Option<i64>) -> Result<Error, Error> {
+    seen: Option<i64>,
+) -> Result<Error, Error> {
     let moves = tx.moves(task.task_id).await?;
     let since: Vec<MoveView> = moves
         .iter()
@@ -322,16 +214,26 @@ async fn conflict(tx: &mut Transaction<'_>, task: &TaskRow, seen: Option<i64>) -
     })))
 }
 
-async fn detail(tx: &mut Transaction<'_>, hotel_id: i64, task_id: i64) -> Result<TaskDetail, Error> {
+async fn detail(
+    tx: &mut Transaction<'_>,
+    hotel: &Hotel,
+    hotel_id: i64,
+    task_id: i64,
+) -> Result<TaskDetail, Error> {
     let task = tx.task(hotel_id, task_id).await?;
     let card = tx.card(task_id).await?;
+    let warnings = if task.status == TaskStatus::PendingConfirmation.as_str() {
+        serde_json::to_value(Pending::read(tx, hotel, hotel_id, &task, &card).await?.warnings)?
+    } else {
+        parse(Some(&card.warnings))?
+    };
     let moves = tx.moves(task_id).await?;
     Ok(TaskDetail {
         task: TaskView::from_row(&task),
         summary: card.summary.clone(),
         proposed_changes: parse(Some(&card.proposed_changes))?,
         evidence: parse(Some(&card.evidence))?,
-        warnings: parse(Some(&card.warnings))?,
+        warnings,
         manual_review: parse(card.manual_review.as_deref())?,
         details: parse(card.details.as_deref())?,
         history: moves.iter().map(MoveView::from_row).collect(),

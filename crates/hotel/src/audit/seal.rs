@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::store::{Db, Lease, Transaction, boxed};
 
 /// Most rows under one seal; bounds how long a seal keeps other writers waiting.
-pub const MOST_ROWS: i64 = 10_000;
+pub const MOST_ROWS: i64 = 2_000;
 /// What stands for the digest of the seal before the first one.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 

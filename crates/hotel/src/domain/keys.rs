@@ -1,5 +1,6 @@
 //! The three business keys of an order.
 
+use govern::text::visible;
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
@@ -16,6 +17,9 @@ pub struct CaseKeys {
     #[serde(default)]
     pub reservation_no: Option<String>,
 }
+
+/// Most characters of a key; a longer one is not a key of any hotel system.
+pub const MAX_KEY_CHARS: usize = 200;
 
 /// The names of the three keys, in the contract's order.
 pub const KEY_NAMES: [&str; 3] = ["group_code", "confirmation_number", "reservation_no"];
@@ -41,6 +45,11 @@ impl CaseKeys {
         self.present().next().is_none()
     }
 
+    /// The name of a key that is longer than [`MAX_KEY_CHARS`].
+    pub fn too_long(&self) -> Option<&'static str> {
+        self.present().find(|(_, value)| value.chars().nth(MAX_KEY_CHARS).is_some()).map(|(name, _)| name)
+    }
+
     /// The names of the keys in which both have the same value.
     pub fn matched_by(&self, other: &Self) -> Vec<&'static str> {
         KEY_NAMES
@@ -56,10 +65,12 @@ impl CaseKeys {
     }
 }
 
-fn normalise(value: Option<&str>) -> Option<String> {
-    let value: String = value?.nfkc().collect();
-    let value = value.trim();
-    (!value.is_empty()).then(|| value.to_owned())
+/// A key as it is stored and compared: in Unicode NFKC, without what cannot be seen, trimmed; none when nothing is left.
+pub fn normalise(value: Option<&str>) -> Option<String> {
+    let seen: String = visible(value?).text.nfkc().collect();
+    // Composing can bring out a filler that was hidden in a compatibility form.
+    let key = visible(&seen).text.trim().to_owned();
+    (!key.is_empty()).then_some(key)
 }
 
 #[cfg(test)]
@@ -70,6 +81,21 @@ mod tests {
     fn full_width_and_padded_keys_are_the_same_key() {
         let typed = CaseKeys { group_code: Some(" ＧＲ１２\u{3000}".into()), ..CaseKeys::default() };
         assert_eq!(typed.normalised().group_code.as_deref(), Some("GR12"));
+    }
+
+    #[test]
+    fn a_character_that_cannot_be_seen_tells_no_keys_apart() {
+        for hidden in [
+            "FW-1\u{200b}",
+            "\u{feff}FW-1",
+            "FW\u{2060}-1",
+            "\u{202e}FW-1\u{202c}",
+            "FW-1\u{e0041}",
+            "FW-1\u{ad}",
+        ] {
+            assert_eq!(normalise(Some(hidden)).as_deref(), Some("FW-1"), "{hidden:?}");
+        }
+        assert_eq!(normalise(Some("\u{200b}\u{ffa0}")), None);
     }
 
     #[test]

@@ -2,5 +2,6 @@
 
 pub mod keys;
 pub mod order;
+pub mod proposal;
 pub mod task;
 pub mod warning;

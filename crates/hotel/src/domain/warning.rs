@@ -88,6 +88,10 @@ pub enum WarningCode {
     OperaProjectionMissing,
     /// The mirror of OPERA is too old.
     OperaProjectionStale,
+    /// A proposed value does not fit its field, or a field is proposed twice.
+    InvalidProposedValue,
+    /// The order has another value by now than the one that the proposal would change.
+    ChangedSinceProposed,
     /// Something hidden was removed from the e-mail.
     HiddenContentRemoved,
 }
@@ -106,7 +110,8 @@ impl WarningCode {
             | Self::ArrivalLockedInHouse
             | Self::NoShow
             | Self::CancelBlockedByPickup
-            | Self::DepartureNotAfterArrival => Severity::Stop,
+            | Self::DepartureNotAfterArrival
+            | Self::InvalidProposedValue => Severity::Stop,
             _ => Severity::Confirm,
         }
     }

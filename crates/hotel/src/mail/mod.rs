@@ -169,7 +169,7 @@ pub fn body(text: Option<&str>, html: Option<&str>, links: LinkPolicy) -> (Body,
     let plain = text.filter(|text| !text.trim().is_empty()).map(|text| text::clean(text, links));
     let hidden = sanitised.as_ref().is_some_and(|html| html.hidden_removed)
         || plain.as_ref().is_some_and(|plain| plain.hidden_removed);
-
+    let dropped = sanitised.as_ref().is_some_and(|html| html.content_dropped);
     let degraded = sanitised.as_ref().and_then(|html| html.degraded);
     let from_html = sanitised.as_ref().map(|sanitised| html::to_text(&sanitised.html)).unwrap_or_default();
     let html =
@@ -186,6 +186,13 @@ pub fn body(text: Option<&str>, html: Option<&str>, links: LinkPolicy) -> (Body,
         warnings.push(MailWarning::new(
             "HIDDEN_CONTENT_REMOVED",
             "The mail holds text or characters that a person would not see; they were removed.",
+        ));
+    }
+    if dropped {
+        warnings.push(MailWarning::new(
+            "CONTENT_DROPPED",
+            "The mail holds text inside elements that are not shown here, such as forms and embedded objects; it is \
+             in the raw message only.",
         ));
     }
     (Body { text, html, render_mode, degraded }, warnings)

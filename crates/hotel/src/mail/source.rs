@@ -30,6 +30,12 @@ pub enum SourceFault {
         /// What the system said.
         source: io::Error,
     },
+    /// A pipe, socket or device: opening it may wait for ever.
+    #[error("{origin} is no file but a pipe, socket or device; copy the mail into a file and name that")]
+    NotAFile {
+        /// What was to be read.
+        origin: String,
+    },
     /// The message exceeds [`MAX_MESSAGE_BYTES`].
     #[error("{origin} is larger than {limit} bytes; split off its attachments and try again", limit = MAX_MESSAGE_BYTES)]
     TooLarge {
@@ -42,7 +48,7 @@ impl SourceFault {
     /// The file or message at fault, in the form of [`RawMail::origin`].
     pub fn origin(&self) -> &str {
         match self {
-            Self::Unreadable { origin, .. } | Self::TooLarge { origin } => origin,
+            Self::Unreadable { origin, .. } | Self::NotAFile { origin } | Self::TooLarge { origin } => origin,
         }
     }
 }
@@ -51,7 +57,7 @@ impl SourceFault {
 ///
 /// A file given by name is always read: as mbox when it begins with `From `, else as one message. A folder with `cur`
 /// or `new` is a Maildir and its `tmp` is left alone. Any other folder is searched to its leaves; files in it that are
-/// neither named nor shaped like mail are passed over. A folder reached twice through links is read once.
+/// neither named nor shaped like mail are passed over, as are pipes and broken links. A folder reached twice through links is read once.
 pub fn read(path: &Path) -> impl Iterator<Item = Result<RawMail, SourceFault>> {
     Reader {
         waiting: vec![Entry { path: path.to_owned(), given: true }],
@@ -97,13 +103,22 @@ impl Iterator for Reader {
 impl Reader {
     /// Reads a single message, or prepares to read a folder or an mbox and answers `None`.
     fn open(&mut self, entry: &Entry, origin: &str) -> io::Result<Option<Result<RawMail, SourceFault>>> {
-        if entry.path.metadata()?.is_dir() {
+        let is_wanted = entry.given || is_named_as_mail(&entry.path);
+        let metadata = match entry.path.metadata() {
+            // A broken link.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !is_wanted => return Ok(None),
+            metadata => metadata?,
+        };
+        if metadata.is_dir() {
             self.open_folder(&entry.path)?;
             return Ok(None);
         }
+        if !metadata.is_file() {
+            return Ok(is_wanted.then(|| Err(SourceFault::NotAFile { origin: origin.to_owned() })));
+        }
         let mut reader = BufReader::new(File::open(&entry.path)?);
         let head = reader.fill_buf()?;
-        if !entry.given && !is_named_as_mail(&entry.path) && !looks_like_mail(head) {
+        if !is_wanted && !looks_like_mail(head) {
             return Ok(None);
         }
         if head.starts_with(b"From ") {
@@ -130,8 +145,7 @@ impl Reader {
         paths.sort();
         // Every file in a Maildir's cur and new is a message, whatever its name.
         let given = folder.file_name().is_some_and(|name| name == "cur" || name == "new");
-        let found = paths.into_iter().rev().filter(|path| path.is_dir() || path.is_file());
-        self.waiting.extend(found.map(|path| Entry { path, given }));
+        self.waiting.extend(paths.into_iter().rev().map(|path| Entry { path, given }));
         Ok(())
     }
 }
@@ -330,6 +344,35 @@ mod tests {
         let folder = folder(&[("a/1.eml", "x")]);
         std::os::unix::fs::symlink(folder.path(), folder.path().join("a/loop")).unwrap();
         assert_eq!(names(&read_all(folder.path(), "")), ["a/1.eml"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_named_when_it_was_to_be_read_and_never_opened() {
+        let folder = folder(&[("a/z.eml", "x")]);
+        let inside = |name: &str| folder.path().join("a").join(name);
+        for name in ["pipe", "pipe.eml"] {
+            assert!(std::process::Command::new("mkfifo").arg(inside(name)).status().unwrap().success());
+        }
+        for name in ["gone", "gone.eml"] {
+            std::os::unix::fs::symlink("nowhere", inside(name)).unwrap();
+        }
+        let socket = std::os::unix::net::UnixListener::bind(inside("socket.eml")).unwrap();
+        let outcomes = |path: &Path| -> Vec<&'static str> {
+            read(path)
+                .map(|mail| match mail {
+                    Ok(_) => "read",
+                    Err(SourceFault::NotAFile { .. }) => "not a file",
+                    Err(SourceFault::Unreadable { .. }) => "unreadable",
+                    Err(SourceFault::TooLarge { .. }) => "too large",
+                })
+                .collect()
+        };
+        assert_eq!(outcomes(folder.path()), ["unreadable", "not a file", "not a file", "read"]);
+        assert_eq!(outcomes(&inside("pipe")), ["not a file"]);
+        assert_eq!(outcomes(Path::new("/dev/zero")), ["not a file"]);
+        assert_eq!(outcomes(&inside("gone")), ["unreadable"]);
+        drop(socket);
     }
 
     #[test]

@@ -97,12 +97,13 @@ impl HotelTools {
     }
 }
 
-/// Most faults spelled out in the text block; all of them are in the structured content.
+/// Most faults spelled out in the text block; the structured content has more.
 const LISTED_FAULTS: usize = 20;
 
 fn listed_faults(error: &Error) -> String {
     let Error::SubmitPayloadInvalid(faults) = error else { return String::new() };
     let lines: Vec<String> = faults
+        .listed()
         .iter()
         .take(LISTED_FAULTS)
         .map(|fault| format!("- {} {}: {}", fault.path, fault.code, fault.expected))

@@ -54,8 +54,12 @@ impl StoreError {
         match self {
             Self::Commit(error) => cause(error),
             Self::Database(error)
-            | Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => cause(error),
-            Self::Migration(MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_)) => Cause::NewerSchema,
+            | Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
+                cause(error)
+            }
+            Self::Migration(MigrateError::VersionMissing(_) | MigrateError::VersionMismatch(_)) => {
+                Cause::NewerSchema
+            }
             _ => Cause::Other,
         }
     }
@@ -104,10 +108,12 @@ impl Cause {
                 "数据库结构来自另一个版本的 countersign，未做任何更改。请使用创建它的版本或更新的版本。",
                 "The database schema belongs to another version of countersign; it was left alone. Use the version that made it, or a newer one.",
             ),
-            Self::Other => return language.pick(
-                format!("数据库未能完成操作，未写入任何数据：{error}"),
-                format!("The database did not do it; nothing was written: {error}"),
-            ),
+            Self::Other => {
+                return language.pick(
+                    format!("数据库未能完成操作，未写入任何数据：{error}"),
+                    format!("The database did not do it; nothing was written: {error}"),
+                );
+            }
         };
         language.pick(chinese, english).to_owned()
     }
@@ -180,8 +186,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_url_of_neither_database_is_told_without_its_password() {
-        let error = Db::open("mysql://u:secret@host/x").await.unwrap_err();
-        let advice = error.advice(Language::English);
-        assert!(advice.contains("sqlite:PATH") && !advice.contains("secret"), "{advice}");
+        for url in ["mysql://u:secret@host/x", "", "sqlite:", "sqlite::memory:"] {
+            let error = Db::open(url).await.unwrap_err();
+            let advice = error.advice(Language::English);
+            assert!(advice.contains("sqlite:PATH") && !advice.contains("secret"), "{advice}");
+        }
     }
 }

@@ -118,6 +118,17 @@ impl Transaction<'_> {
         Ok(self.first(sql, &[inbox_id.into()]).await?)
     }
 
+    /// The batch that a message's payload became, be it superseded since: its answer is that batch for ever.
+    pub async fn batch_of_payload(
+        &mut self,
+        inbox_id: i64,
+        payload_digest: &str,
+    ) -> Result<Option<BatchRow>, Error> {
+        let sql = "SELECT batch_id, payload_digest FROM ai_batch WHERE inbox_id = $1 AND payload_digest = $2
+                   ORDER BY batch_id";
+        Ok(self.first(sql, &[inbox_id.into(), payload_digest.into()]).await?)
+    }
+
     /// The transitions of a batch in the order of the events.
     pub async fn transitions(&mut self, batch_id: i64) -> Result<Vec<TransitionRow>, Error> {
         let sql = "SELECT a.ai_transition_id, a.source_event_index, a.status, a.error_code, a.error_message,

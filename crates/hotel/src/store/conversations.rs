@@ -1,6 +1,8 @@
 //! Tables conversation and conversation_key: which messages belong together.
 
-use super::{Transaction, Value, record};
+use std::collections::BTreeSet;
+
+use super::{Realm, Transaction, Value, record};
 use crate::error::Error;
 
 record! {
@@ -16,6 +18,10 @@ record! {
         /// Channel of its messages.
         channel: String,
     }
+}
+
+record! {
+    struct Found { conversation_id: i64 }
 }
 
 /// Where a message comes from: the contract isolates conversations by it (section 5.3).
@@ -59,7 +65,8 @@ impl Transaction<'_> {
         Ok(self.one(sql, &[conversation_id.into()]).await?)
     }
 
-    /// The conversation of a message that names its conversation itself.
+    /// The conversation of a message that names its conversation itself. The caller has entered [`Realm::Mail`] with
+    /// the id.
     pub async fn conversation_named(&mut self, origin: Origin<'_>, external_id: &str) -> Result<i64, Error> {
         let found = self
             .conversations_by_external_id(
@@ -77,35 +84,50 @@ impl Transaction<'_> {
 
     /// The conversation of a message that is joined by message ids (its own, then those it refers to).
     ///
-    /// Sets that the message links are merged into the oldest; the ids of the others stay as aliases.
+    /// Sets that the message links are merged into the oldest; the ids of the others stay as aliases. A conversation
+    /// that was named by another message is one of the sets, so that no id means two conversations. The caller has
+    /// entered [`Realm::Mail`] with all ids.
     pub async fn conversation_joined(
         &mut self,
         origin: Origin<'_>,
         root: &str,
         message_ids: &[String],
     ) -> Result<i64, Error> {
-        let list: Vec<Value> = message_ids.iter().map(Value::from).collect();
-        let mut found: Vec<ConversationRow> = self
+        let mut found = self.conversations_of_ids(origin, message_ids).await?;
+        if found.len() > 1 {
+            // Another mail that merges one of these elsewhere may share no id with this one.
+            self.serialise_on(Realm::Merges, origin.hotel_id, &[""]).await?;
+            found = self.conversations_of_ids(origin, message_ids).await?;
+        }
+        let conversation_id = match found.first() {
+            Some(oldest) => *oldest,
+            None => self.insert_conversation(origin, root).await?,
+        };
+        for other in found.iter().skip(1) {
+            self.merge_conversation(*other, conversation_id).await?;
+        }
+        self.insert_keys(origin, "MESSAGE", message_ids, conversation_id).await?;
+        Ok(conversation_id)
+    }
+
+    /// The conversations that ids lead to, the oldest first.
+    async fn conversations_of_ids(
+        &mut self,
+        origin: Origin<'_>,
+        external_ids: &[String],
+    ) -> Result<Vec<i64>, Error> {
+        let list: Vec<Value> = external_ids.iter().map(Value::from).collect();
+        let rows: Vec<Found> = self
             .all_in(
-                "SELECT c.conversation_id, c.external_conversation_id, c.provider, c.channel
-                 FROM conversation_key k JOIN conversation c ON c.conversation_id = k.conversation_id
-                 WHERE k.hotel_id = $1 AND k.kind = 'MESSAGE' AND k.provider = $2 AND k.channel = $3
-                   AND k.external_id IN ({list})",
+                "SELECT DISTINCT conversation_id FROM conversation_key
+                 WHERE hotel_id = $1 AND kind IN ('MESSAGE', 'CONVERSATION') AND provider = $2 AND channel = $3
+                   AND external_id IN ({list})",
                 &[origin.hotel_id.into(), origin.provider.into(), origin.channel.into()],
                 &list,
             )
             .await?;
-        found.sort_by_key(|row| row.conversation_id);
-        found.dedup_by_key(|row| row.conversation_id);
-        let conversation_id = match found.first() {
-            Some(oldest) => oldest.conversation_id,
-            None => self.insert_conversation(origin, root).await?,
-        };
-        for other in found.iter().skip(1) {
-            self.merge_conversation(other.conversation_id, conversation_id).await?;
-        }
-        self.insert_keys(origin, "MESSAGE", message_ids, conversation_id).await?;
-        Ok(conversation_id)
+        let ids: BTreeSet<i64> = rows.into_iter().map(|row| row.conversation_id).collect();
+        Ok(ids.into_iter().collect())
     }
 
     async fn insert_conversation(&mut self, origin: Origin<'_>, external_id: &str) -> Result<i64, Error> {
@@ -133,22 +155,19 @@ impl Transaction<'_> {
         external_ids: &[String],
         conversation_id: i64,
     ) -> Result<(), Error> {
-        for external_id in external_ids {
-            self.execute(
-                "INSERT INTO conversation_key (hotel_id, provider, channel, kind, external_id, conversation_id)
-                 VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
-                &[
-                    origin.hotel_id.into(),
-                    origin.provider.into(),
-                    origin.channel.into(),
-                    kind.into(),
-                    external_id.into(),
-                    conversation_id.into(),
-                ],
-            )
-            .await?;
-        }
-        Ok(())
+        let head =
+            "INSERT INTO conversation_key (hotel_id, provider, channel, kind, external_id, conversation_id)";
+        let row = |external_id: &String| {
+            vec![
+                origin.hotel_id.into(),
+                origin.provider.into(),
+                origin.channel.into(),
+                kind.into(),
+                external_id.into(),
+                conversation_id.into(),
+            ]
+        };
+        Ok(self.insert_missing(head, external_ids.iter().map(row).collect()).await?)
     }
 
     async fn merge_conversation(&mut self, from: i64, into: i64) -> Result<(), Error> {

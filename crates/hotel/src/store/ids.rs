@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use sqlx::postgres::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use tokio::sync::Mutex;
 
 use super::{StoreError, Transaction, record};
@@ -19,7 +19,8 @@ record! {
 /// The ids that this node has taken from PostgreSQL and not used yet.
 ///
 /// They are taken outside the caller's transaction, because the counter row would otherwise stay
-/// locked until its commit and all writers would queue behind it. Unused ids of a stopped node are lost.
+/// locked until its commit and all writers would queue behind it, and over a connection of their own, because
+/// the writers that wait for ids may hold all others. Unused ids of a stopped node are lost.
 #[derive(Debug)]
 pub struct PostgresIds {
     pool: PgPool,
@@ -27,9 +28,18 @@ pub struct PostgresIds {
 }
 
 impl PostgresIds {
-    /// No ids yet; the first request takes a block.
-    pub fn new(pool: PgPool) -> Self {
+    /// No ids yet; the first request connects and takes a block.
+    pub fn new(options: PgConnectOptions) -> Self {
+        let pool = PgPoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(super::ACQUIRE_TIMEOUT)
+            .connect_lazy_with(options);
         Self { pool, free: Mutex::new(0..0) }
+    }
+
+    /// Closes the connection.
+    pub async fn close(&self) {
+        self.pool.close().await;
     }
 
     async fn take(&self, count: i64) -> Result<i64, StoreError> {

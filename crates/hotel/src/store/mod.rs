@@ -14,6 +14,7 @@ pub mod inbox;
 mod lease;
 mod migrate;
 pub mod orders;
+mod serialise;
 pub mod tasks;
 pub mod tokens;
 mod transaction;
@@ -27,7 +28,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use sqlx::ConnectOptions as _;
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgDatabaseError, PgPool, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -35,13 +36,16 @@ use sqlx::sqlite::{
 use crate::error::Error;
 use ids::PostgresIds;
 pub use lease::Lease;
+pub use serialise::Realm;
 pub(crate) use transaction::record;
 pub use transaction::{MaybeDamaged, Record, Transaction, Value};
 use writer::Writer;
 
 /// How long a writer waits for another process that holds the SQLite write lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Attempts of a PostgreSQL transaction that lost a race (serialisation, deadlock, unique index).
+/// How long a caller waits for a free connection of PostgreSQL.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Attempts of a PostgreSQL transaction that lost a race (serialisation, deadlock, unique index, vanished row).
 const POSTGRES_ATTEMPTS: u32 = 5;
 
 /// Why the database did not do what it was asked to.
@@ -74,10 +78,25 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the database is well and refused only this write, for what it holds or for a race that it lost.
+    pub fn concerns_one_write(&self) -> bool {
+        let Self::Database(sqlx::Error::Database(error)) = self else { return false };
+        let code = error.code().unwrap_or_default();
+        match error.try_downcast_ref::<PgDatabaseError>() {
+            // SQLSTATE classes: data, integrity, rollback of this transaction, program limits.
+            Some(_) => ["22", "23", "40", "54"].iter().any(|class| code.starts_with(class)),
+            // SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH; the higher bits say more about them.
+            None => code.parse::<u32>().is_ok_and(|code| matches!(code & 0xff, 18..=20)),
+        }
+    }
+
     /// Whether the same transaction can succeed when it runs again: it lost a race.
     fn lost_race(&self) -> bool {
         let Self::Database(sqlx::Error::Database(error)) = self else { return false };
-        error.is_unique_violation() || matches!(error.code().as_deref(), Some("40001" | "40P01"))
+        // What another transaction has just merged away is gone as a foreign key's target.
+        error.is_unique_violation()
+            || error.is_foreign_key_violation()
+            || matches!(error.code().as_deref(), Some("40001" | "40P01"))
     }
 }
 
@@ -148,12 +167,13 @@ impl Db {
             return Err(StoreError::Url(without_password(url)));
         }
         let options = PgConnectOptions::from_str(url).map_err(|_| StoreError::Url(without_password(url)))?;
+        let options = options.application_name("countersign");
         let pool = PgPoolOptions::new()
             .max_connections(16)
-            .acquire_timeout(Duration::from_secs(10))
-            .connect_with(options.application_name("countersign"))
+            .acquire_timeout(ACQUIRE_TIMEOUT)
+            .connect_with(options.clone())
             .await?;
-        let ids = Arc::new(PostgresIds::new(pool.clone()));
+        let ids = Arc::new(PostgresIds::new(options));
         Ok(Self::Postgres { pool, ids })
     }
 
@@ -239,7 +259,10 @@ impl Db {
                 writer.stop().await;
                 readers.close().await;
             }
-            Self::Postgres { pool, .. } => pool.close().await,
+            Self::Postgres { pool, ids } => {
+                pool.close().await;
+                ids.close().await;
+            }
         }
     }
 }
@@ -264,7 +287,9 @@ pub fn boxed<'t, T>(
 
 fn sqlite_path(url: &str) -> Option<PathBuf> {
     let path = url.strip_prefix("sqlite:")?;
-    Some(PathBuf::from(path.strip_prefix("//").unwrap_or(path)))
+    let path = path.strip_prefix("//").unwrap_or(path);
+    // Without a file each connection would have a database of its own.
+    (!path.is_empty() && path != ":memory:").then(|| PathBuf::from(path))
 }
 
 fn without_password(url: &str) -> String {

@@ -167,6 +167,24 @@ impl Transaction<'_> {
     ///
     /// `head` is `INSERT INTO table (columns)`; each row has one value for each column.
     pub async fn insert(&mut self, head: &'static str, rows: Vec<Vec<Value>>) -> Result<(), StoreError> {
+        self.insert_with(head, rows, "").await
+    }
+
+    /// As [`Self::insert`], but leaves out rows that are there already.
+    pub async fn insert_missing(
+        &mut self,
+        head: &'static str,
+        rows: Vec<Vec<Value>>,
+    ) -> Result<(), StoreError> {
+        self.insert_with(head, rows, " ON CONFLICT DO NOTHING").await
+    }
+
+    async fn insert_with(
+        &mut self,
+        head: &'static str,
+        rows: Vec<Vec<Value>>,
+        tail: &'static str,
+    ) -> Result<(), StoreError> {
         let Some(width) = rows.first().map(Vec::len) else { return Ok(()) };
         let mut rows = rows.into_iter().peekable();
         while rows.peek().is_some() {
@@ -178,6 +196,7 @@ impl Transaction<'_> {
                 text.push_str(&numbers.join(", "));
                 text.push(')');
             }
+            text.push_str(tail);
             self.execute_text(text, chunk.into_iter().flatten().collect()).await?;
         }
         Ok(())

@@ -3,11 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use govern::text::visible;
 use serde_json::{Map, Value};
 
+use super::normal;
 use super::payload::{Mapping, Shape, Submission};
 use super::shape::{self, Member};
 use crate::error::{Error, Fault};
+use crate::faults::Faults;
 
 /// A submission that came over MCP: the agent's own event ids are mapped to 1..n.
 pub fn from_mcp(arguments: Value) -> Result<Submission, Error> {
@@ -19,11 +22,12 @@ pub fn from_rest(body: Value) -> Result<Submission, Error> {
     adapt(body, false)
 }
 
-fn adapt(value: Value, maps: bool) -> Result<Submission, Error> {
+fn adapt(mut value: Value, maps: bool) -> Result<Submission, Error> {
     let (shape, members) = choose_shape(&value)?;
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
+    complete_a_message_without_id(&mut value);
     shape::check_object(&value, members, "$", &mut faults);
-    tolerate_a_message_without_id(&value, &mut faults);
+    normal::check_numbers(&value, &mut "$".to_owned(), &mut faults);
     let Value::Object(mut payload) = value else { return Err(Error::SubmitPayloadInvalid(faults)) };
     let mut mapping = Vec::new();
     // Relations can only be followed when each event is an object with an index.
@@ -43,13 +47,8 @@ fn adapt(value: Value, maps: bool) -> Result<Submission, Error> {
     // V3 and S10/S99 over MCP take the field for compatibility and do not read it.
     let hotel_id = hotel_id.filter(|_| !maps || shape == Shape::V2);
     let source_message_id = source_message_id(&payload, shape);
-    Ok(Submission {
-        shape,
-        hotel_id,
-        source_message_id,
-        payload: Value::Object(without_nulls(payload)),
-        mapping,
-    })
+    normal::without_defaults(&mut payload);
+    Ok(Submission { shape, hotel_id, source_message_id, payload: Value::Object(payload), mapping })
 }
 
 /// The shape is told by which of three members is there; a null one is not.
@@ -66,24 +65,18 @@ fn choose_shape(value: &Value) -> Result<(Shape, &'static [Member]), Error> {
     }
     let found: Vec<&str> = shapes.iter().map(|(name, ..)| *name).collect();
     let found = if found.is_empty() { "none".to_owned() } else { found.join(" and ") };
-    Err(Error::SubmitPayloadInvalid(vec![Fault {
-        path: "$".into(),
-        code: if shapes.is_empty() { "SHAPE_MISSING" } else { "SHAPE_MIXED" },
-        expected: format!("exactly one of message_events, route_code and ai_task_results, got {found}"),
-    }]))
+    let code = if shapes.is_empty() { "SHAPE_MISSING" } else { "SHAPE_MIXED" };
+    let expected = format!("exactly one of message_events, route_code and ai_task_results, got {found}");
+    Err(Error::SubmitPayloadInvalid(fault("$", code, expected).into()))
 }
 
 /// A source_message without its id is the service's to refuse, whatever else it lacks.
-fn tolerate_a_message_without_id(value: &Value, faults: &mut Vec<Fault>) {
-    let id = value.pointer("/source_message/source_message_id");
-    if id.is_none_or(Value::is_null) {
-        let missing = ["subject", "from", "cc", "received_at", "source_channel", "source_message_id"];
-        faults.retain(|fault| {
-            let name = fault.path.strip_prefix("$.source_message.").unwrap_or("");
-            let excused = fault.code == "MISSING_FIELD" && missing.contains(&name);
-            let null_id = name == "source_message_id" && id.is_some();
-            !excused && !null_id
-        });
+fn complete_a_message_without_id(value: &mut Value) {
+    let Some(Value::Object(message)) = value.get_mut("source_message") else { return };
+    if message.get("source_message_id").is_none_or(Value::is_null) {
+        message.insert("source_message_id".into(), "".into());
+        message.entry("cc").or_insert_with(|| Value::Array(Vec::new()));
+        message.entry("source_channel").or_insert_with(|| "Email".into());
     }
 }
 
@@ -94,11 +87,12 @@ fn source_message_id(payload: &Map<String, Value>, shape: Shape) -> Option<Strin
             payload.get("source_message").and_then(|message| message.get("source_message_id"))
         }
     };
-    holder.and_then(Value::as_str).map(str::trim).filter(|id| !id.is_empty()).map(str::to_owned)
+    let id = visible(holder?.as_str()?).text;
+    Some(id.trim().to_owned()).filter(|id| !id.is_empty())
 }
 
 /// Numbers the events from 1 in array order and rewrites what refers to them.
-fn map_events(payload: &mut Map<String, Value>, maps: bool, faults: &mut Vec<Fault>) -> Vec<Mapping> {
+fn map_events(payload: &mut Map<String, Value>, maps: bool, faults: &mut Faults) -> Vec<Mapping> {
     let Some(Value::Array(events)) = payload.get_mut("message_events") else { return Vec::new() };
     let mut numbers: HashMap<String, u64> = HashMap::with_capacity(events.len());
     let mut mapping = Vec::with_capacity(events.len());
@@ -136,7 +130,7 @@ fn rewrite_relations(
     event: &mut Map<String, Value>,
     number: u64,
     numbers: &HashMap<String, u64>,
-    faults: &mut Vec<Fault>,
+    faults: &mut Faults,
 ) {
     event.insert("source_event_index".into(), number.into());
     let base = format!("$.message_events[{}]", number - 1);
@@ -175,7 +169,7 @@ fn rewrite_relations(
 }
 
 /// Parents must lead to a root. Related events may name each other.
-fn find_cycles(events: &[Value], faults: &mut Vec<Fault>) {
+fn find_cycles(events: &[Value], faults: &mut Faults) {
     let parents: Vec<Option<usize>> = events
         .iter()
         .map(|event| event.get("parent_source_event_index").and_then(Value::as_u64))
@@ -205,7 +199,7 @@ fn find_cycles(events: &[Value], faults: &mut Vec<Fault>) {
 }
 
 /// V2 indices are unique, as numbers.
-fn check_result_indices(payload: &Map<String, Value>, faults: &mut Vec<Fault>) {
+fn check_result_indices(payload: &Map<String, Value>, faults: &mut Faults) {
     let results = payload.get("ai_task_results").and_then(Value::as_array);
     let mut seen = HashSet::new();
     for (position, result) in results.into_iter().flatten().enumerate() {
@@ -220,28 +214,6 @@ fn check_result_indices(payload: &Map<String, Value>, faults: &mut Vec<Fault>) {
 /// 1 and "1" name the same event.
 fn name_of(index: &Value) -> String {
     index.as_str().map_or_else(|| index.to_string(), |text| text.trim().to_owned())
-}
-
-/// Removes the nulls that mean absence: members of the root, of source_message and of each event.
-/// Inside case_keys and manual_review a null is said on purpose, and free objects are kept as sent.
-fn without_nulls(payload: Map<String, Value>) -> Map<String, Value> {
-    let mut payload: Map<String, Value> = payload.into_iter().filter(|(_, value)| !value.is_null()).collect();
-    let drop_nulls = |value: &mut Value| {
-        if let Value::Object(object) = value {
-            object.retain(|_, member| !member.is_null());
-        }
-    };
-    for (name, value) in &mut payload {
-        match (name.as_str(), value) {
-            ("source_message" | "agent_assessment" | "notification", object) => drop_nulls(object),
-            ("message_events" | "ai_task_results", Value::Array(events)) => {
-                events.iter_mut().for_each(drop_nulls);
-            }
-            _ => {}
-        }
-    }
-    payload.entry("extraction_warnings").or_insert_with(|| Value::Array(Vec::new()));
-    payload
 }
 
 fn fault(path: &str, code: &'static str, expected: String) -> Fault {
@@ -266,7 +238,7 @@ mod tests {
     fn faults(payload: Value) -> Vec<(String, &'static str)> {
         match from_mcp(payload) {
             Err(Error::SubmitPayloadInvalid(faults)) => {
-                faults.into_iter().map(|fault| (fault.path, fault.code)).collect()
+                faults.listed().iter().map(|fault| (fault.path.clone(), fault.code)).collect()
             }
             other => panic!("expected faults, got {other:?}"),
         }
@@ -307,7 +279,7 @@ mod tests {
     fn over_rest_an_index_is_its_place_in_the_array() {
         let wrong = from_rest(v3(json!([{"source_event_index": 2}])));
         assert!(
-            matches!(wrong, Err(Error::SubmitPayloadInvalid(faults)) if faults[0].code == "INDEX_NOT_IN_ORDER")
+            matches!(wrong, Err(Error::SubmitPayloadInvalid(faults)) if faults.listed()[0].code == "INDEX_NOT_IN_ORDER")
         );
     }
 
@@ -382,9 +354,92 @@ mod tests {
     }
 
     #[test]
+    fn the_answer_to_any_number_of_faults_is_small_and_has_their_count() {
+        let many = |name: &str| -> Value {
+            let members = (0..50_000).map(|number| (format!("{name}{number}"), json!(1)));
+            Value::Object(members.collect())
+        };
+        let events: Vec<Value> =
+            (0..5_000).map(|number| json!({"source_event_index": number + 1, "x": {}})).collect();
+        let mut root = many("f");
+        root.as_object_mut().unwrap().extend(v3(json!([])).as_object().unwrap().clone());
+        for (payload, count) in [
+            (root, 50_000),
+            (v3(json!([many("f")])), 50_001),
+            (v3(json!([many(&"\u{7}\"名".repeat(50))])), 50_001),
+            (v3(events.into()), 5_000),
+        ] {
+            let error = from_mcp(payload).unwrap_err();
+            let details = error.details();
+            assert_eq!(details["fault_count"], count);
+            assert!(!details["faults"].as_array().unwrap().is_empty());
+            assert!(details.to_string().len() < 32 << 10, "{}", details.to_string().len());
+            assert_eq!(
+                details.to_string().matches("current_or_history").count().min(2),
+                usize::from(count != 50_000)
+            );
+        }
+    }
+
+    #[test]
+    fn absent_is_the_same_as_null_and_as_the_default_wherever_a_member_may_be_null() {
+        let full = |null: bool| {
+            let mut event = json!({"source_event_index": "E1",
+                "case_keys": {"group_code": "G", "confirmation_number": null, "reservation_no": null},
+                "manual_review": {"reason_code": "R", "question": null, "candidates": null},
+                "proposed_changes": [{"field": "room_type", "to": null}], "evidence": [{"quote": "q"}],
+                "details": {"note": null}});
+            let mut payload = v3(json!([]));
+            payload["case_candidates"] = json!([{"case_keys": {"group_code": null}}]);
+            payload["unhandled_current_intents"] = json!([{"intent": "i"}]);
+            payload["extraction_warnings"] = json!([{"code": "c", "message": "m"}]);
+            if null {
+                event["proposed_changes"][0]["from"] = Value::Null;
+                event["evidence"][0]["source_message_id"] = Value::Null;
+                event["current_or_history"] = json!("current");
+                event["summary"] = Value::Null;
+                payload["case_candidates"][0]["object_id"] = Value::Null;
+                payload["unhandled_current_intents"][0]["quote"] = Value::Null;
+                payload["extraction_warnings"][0]["field"] = Value::Null;
+            }
+            payload["message_events"] = json!([event]);
+            from_mcp(payload).unwrap().payload
+        };
+        assert_eq!(full(true), full(false));
+        let event = &full(true)["message_events"][0];
+        assert_eq!(event["manual_review"], json!({"reason_code": "R", "question": null, "candidates": null}));
+        assert_eq!(event["case_keys"].as_object().unwrap().len(), 3);
+        assert_eq!(event["proposed_changes"], json!([{"field": "room_type", "to": null}]));
+        assert_eq!(event["details"], json!({"note": null}));
+    }
+
+    #[test]
+    fn a_number_that_is_not_exact_is_refused_wherever_it_stands() {
+        let payload =
+            v3(json!([{"source_event_index": 1, "details": {"amount": [9_007_199_254_740_993_u64]}}]));
+        let path = "$.message_events[0].details.amount[0]".to_owned();
+        assert_eq!(faults(payload), [(path, "NUMBER_NOT_EXACT")]);
+    }
+
+    #[test]
+    fn events_are_read_as_a_person_sees_them_and_kept_as_they_were_sent() {
+        let mut payload = v3(json!([{"source_event_index": 1, "summary": "pay\u{200b}\u{e0041} now",
+            "proposed_changes": [{"field": "note\u{200b}", "to": "\u{202e}x"}]}]));
+        payload["source_message"]["source_message_id"] = json!("m1\u{200b}");
+        let submission = from_mcp(payload).unwrap();
+        assert_eq!(submission.source_message_id.as_deref(), Some("m1"));
+        let events = submission.events().unwrap();
+        assert_eq!(events[0].summary.as_deref(), Some("pay now"));
+        let change = &events[0].proposed_changes.as_ref().unwrap()[0];
+        assert_eq!((change.field.as_str(), &change.to), ("note", &Some(json!("x"))));
+        assert_eq!(submission.payload["message_events"][0]["summary"], "pay\u{200b}\u{e0041} now");
+    }
+
+    #[test]
     fn a_stringified_array_is_refused_with_a_hint() {
         let Err(Error::SubmitPayloadInvalid(faults)) = from_mcp(v3(json!("[]"))) else { panic!("accepted") };
-        assert!(faults[0].expected.contains("send the value itself"), "{}", faults[0].expected);
+        let expected = &faults.listed()[0].expected;
+        assert!(expected.contains("send the value itself"), "{expected}");
     }
 
     #[test]

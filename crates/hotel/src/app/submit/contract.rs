@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::payload::{Event, Shape};
 use crate::catalog::{Catalog, Entry, ResultType};
-use crate::domain::keys::KEY_NAMES;
+use crate::domain::keys::{KEY_NAMES, MAX_KEY_CHARS};
 use crate::domain::order::ObjectType;
 
 /// Code and message of a contract error.
@@ -73,7 +73,11 @@ fn check_keys(event: &Event, needs_key: bool) -> Result<(), ContractError> {
             format!("case_keys names all three keys, null where there is none; {missing} is missing"),
         ));
     }
-    if needs_key && event.keys().is_empty() {
+    let keys = event.keys();
+    if let Some(name) = keys.too_long() {
+        return Err(("INVALID_CASE_KEYS", format!("{name} has at most {MAX_KEY_CHARS} characters")));
+    }
+    if needs_key && keys.is_empty() {
         return Err((CODE, "case_keys has at least one key that is not null for this event_type".into()));
     }
     Ok(())

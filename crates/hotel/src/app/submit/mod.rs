@@ -7,9 +7,10 @@
 pub mod adapter;
 mod contract;
 mod decide;
+mod normal;
 pub mod payload;
 pub mod shape;
-mod warnings;
+pub(super) mod warnings;
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest as _, Sha256};
 
 pub use decide::today;
-pub use warnings::{is_date, of_status as status_warning};
+pub use warnings::of_status as status_warning;
 
 use super::target::Orders;
 use super::{ChangedPayload, Hotel, Request};
@@ -31,7 +32,7 @@ use crate::store::batches::{BatchRow, NewBatch, TransitionRow};
 use crate::store::inbox::{InboxIdentity, InboxRow};
 use crate::store::orders::OrderChange;
 use crate::store::tasks::Move;
-use crate::store::{Transaction, boxed};
+use crate::store::{Realm, Transaction, boxed};
 use decide::Context;
 use payload::{Event, Mapping, Shape, Submission};
 
@@ -129,18 +130,28 @@ impl Job {
         let external_id =
             self.submission.source_message_id.as_deref().ok_or(Error::MissingSourceMessageId)?;
         let identity = only_message(tx.find_messages(hotel_id, external_id, None, None).await?)?;
-        let (batch_id, replay) = match tx.active_batch(identity.inbox_id).await? {
-            Some(batch) if batch.payload_digest == self.digest => (batch.batch_id, true),
-            Some(batch) => {
-                self.supersede(tx, hotel_id, &batch).await?;
-                (self.insert(tx, hotel_id, &identity).await?, false)
+        tx.serialise_on(Realm::Orders, hotel_id, &self.decides_on(identity.inbox_id)).await?;
+        let earlier = tx.batch_of_payload(identity.inbox_id, &self.digest).await?;
+        let replay = earlier.is_some();
+        let batch_id = if let Some(earlier) = earlier {
+            earlier.batch_id
+        } else {
+            if let Some(active) = tx.active_batch(identity.inbox_id).await? {
+                self.supersede(tx, hotel_id, &active).await?;
             }
-            None => (self.insert(tx, hotel_id, &identity).await?, false),
+            self.insert(tx, hotel_id, &identity).await?
         };
         let target = format!("batch:{batch_id}");
         let record = self.hotel.record(&self.request, OPERATION, target, Some(self.digest.clone()));
         tx.append_audit(&self.hotel.audit_key, &[record]).await?;
         answer(batch_id, replay, tx.transitions(batch_id).await?)
+    }
+
+    /// The message and all case keys: what no other submission may decide on at the same time.
+    fn decides_on(&self, inbox_id: i64) -> Vec<String> {
+        let keys: Vec<CaseKeys> = self.events.iter().map(Event::keys).collect();
+        let named = keys.iter().flat_map(CaseKeys::present).map(|(name, value)| format!("{name}:{value}"));
+        named.chain([format!("message:{inbox_id}")]).collect()
     }
 
     /// Stores the batch with everything that follows from it, and returns its id.

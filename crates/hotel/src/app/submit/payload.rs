@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::normal;
 use crate::domain::keys::CaseKeys;
 use crate::error::Error;
 
@@ -107,36 +108,43 @@ pub struct ProposedChange {
     /// What it was, as far as known.
     #[serde(default)]
     pub from: Value,
-    /// What it shall be.
-    #[serde(default)]
-    pub to: Value,
+    /// What it shall be; a null clears the field, none was not said.
+    #[serde(default, deserialize_with = "said", skip_serializing_if = "Option::is_none")]
+    pub to: Option<Value>,
+}
+
+/// Tells a null from a member that is not there.
+fn said<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 impl Submission {
-    /// The events in their order; S10 and S99 are one event.
+    /// The events in their order, each text as a person sees it; S10 and S99 are one event. The payload itself,
+    /// and with it the digest, stays as it was sent.
     pub fn events(&self) -> Result<Vec<Event>, Error> {
-        let list = |name: &str| self.payload.get(name).cloned().unwrap_or_default();
+        let mut payload = normal::as_seen(&self.payload);
+        let mut list = |name: &str| payload.get_mut(name).map(Value::take).unwrap_or_default();
         Ok(match self.shape {
             Shape::V3 => serde_json::from_value(list("message_events"))?,
             Shape::V2 => serde_json::from_value(list("ai_task_results"))?,
-            Shape::Route => vec![self.route_event()],
+            Shape::Route => vec![route_event(&payload)],
         })
     }
+}
 
-    fn route_event(&self) -> Event {
-        let text = |pointer: &str| self.payload.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
-        Event {
-            source_event_index: 1.into(),
-            event_type: text("/route_code"),
-            current_or_history: text("/current_or_history"),
-            manual_review: self.payload.get("manual_review").cloned(),
-            summary: text("/notification/title").or_else(|| text("/agent_assessment/summary")),
-            details: Some(serde_json::json!({
-                "agent_assessment": self.payload.get("agent_assessment"),
-                "notification": self.payload.get("notification"),
-            })),
-            ..Event::default()
-        }
+fn route_event(payload: &Value) -> Event {
+    let text = |pointer: &str| payload.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    Event {
+        source_event_index: 1.into(),
+        event_type: text("/route_code"),
+        current_or_history: text("/current_or_history"),
+        manual_review: payload.get("manual_review").cloned(),
+        summary: text("/notification/title").or_else(|| text("/agent_assessment/summary")),
+        details: Some(serde_json::json!({
+            "agent_assessment": payload.get("agent_assessment"),
+            "notification": payload.get("notification"),
+        })),
+        ..Event::default()
     }
 }
 
@@ -151,7 +159,7 @@ impl Event {
     pub fn value(&self, field: &str) -> Option<&Value> {
         let proposed = self.proposed_changes.iter().flatten().find(|change| change.field == field);
         let stated = || self.details.as_ref().and_then(|details| details.get(field));
-        proposed.map(|change| &change.to).or_else(stated).filter(|value| !blank(value))
+        proposed.and_then(|change| change.to.as_ref()).or_else(stated).filter(|value| !blank(value))
     }
 }
 

@@ -4,6 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::error::Fault;
+use crate::faults::Faults;
 
 /// The kind of a member's value. A null counts as absent where the kind is nullable.
 #[derive(Debug, Clone, Copy)]
@@ -221,16 +222,17 @@ pub const V2: &[Member] = &[
 ];
 
 /// Adds to `faults` whatever `value` has against an object of these members.
-pub fn check_object(value: &Value, members: &[Member], path: &str, faults: &mut Vec<Fault>) {
+pub fn check_object(value: &Value, members: &[Member], path: &str, faults: &mut Faults) {
     let Value::Object(object) = value else {
         return faults.push(wrong_type(path, "an object", value));
     };
     for name in object.keys().filter(|name| members.iter().all(|member| member.name != **name)) {
-        let known: Vec<&str> = members.iter().map(|member| member.name).collect();
+        // A kind of object is known by its first member here; no submission holds two kinds with the same one.
+        let known = if faults.is_first(members[0].name) { known(members) } else { String::new() };
         faults.push(Fault {
             path: format!("{path}.{name}"),
             code: "UNKNOWN_FIELD",
-            expected: format!("no such field; known: {}", known.join(", ")),
+            expected: format!("no such field{known}"),
         });
     }
     for member in members {
@@ -247,7 +249,12 @@ pub fn check_object(value: &Value, members: &[Member], path: &str, faults: &mut 
     }
 }
 
-fn check(value: &Value, kind: Kind, path: &str, faults: &mut Vec<Fault>) {
+fn known(members: &[Member]) -> String {
+    let names: Vec<&str> = members.iter().map(|member| member.name).collect();
+    format!("; known: {}", names.join(", "))
+}
+
+fn check(value: &Value, kind: Kind, path: &str, faults: &mut Faults) {
     if value.is_null() && kind.nullable() {
         return;
     }

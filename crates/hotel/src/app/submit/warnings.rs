@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::payload::Event;
 use crate::catalog::{Action, Entry, ResultType};
-use crate::domain::order::Order;
+use crate::domain::order::{CANCELLED, Order};
+use crate::domain::proposal::{self, is_date};
 use crate::domain::warning::{Warning, WarningCode};
 
 /// What the order's status has against the action.
@@ -35,7 +36,8 @@ pub fn of_content(event: &Event, entry: &Entry, order: Option<&Order>, today: &s
     if entry.result_type == ResultType::InformationalMessage {
         return Vec::new();
     }
-    let mut found: Vec<Warning> = entry.needs.iter().filter_map(|need| missing_need(event, need)).collect();
+    let mut found = of_proposals(event, entry.action);
+    found.extend(entry.needs.iter().filter_map(|need| missing_need(event, need)));
     found.extend(dates(event, order, entry.action, today));
     found.extend(occupancy(event));
     found.extend(rooming_names(event));
@@ -46,10 +48,37 @@ pub fn of_content(event: &Event, entry: &Entry, order: Option<&Order>, today: &s
     found
 }
 
+/// What cannot be applied as it is shown: a value that its field does not take, or two values for one field.
+pub fn of_proposals(event: &Event, action: Action) -> Vec<Warning> {
+    let mut fields = HashSet::new();
+    if event.details.as_ref().is_some_and(|details| details.get("lines").is_some()) {
+        fields.insert("lines");
+    }
+    let mut found = Vec::new();
+    for change in event.proposed_changes.iter().flatten() {
+        let field = change.field.as_str();
+        let against = match &change.to {
+            _ if field.trim().is_empty() => Some("字段名为空".to_owned()),
+            _ if !fields.insert(field) => Some("重复给出".to_owned()),
+            None => Some("缺少 to".to_owned()),
+            // A cancellation may say what it does.
+            Some(Value::String(to)) if field == "status" && action == Action::Cancel && to == CANCELLED => {
+                None
+            }
+            Some(to) => proposal::misfit(field, to),
+        };
+        if let Some(against) = against {
+            let text = format!("建议修改的 {field}：{against}。");
+            found.push(Warning::new(WarningCode::InvalidProposedValue, text).on(field));
+        }
+    }
+    found
+}
+
 fn missing_need(event: &Event, need: &str) -> Option<Warning> {
     let there = |field: &str| match field {
         "proposed_changes" => event.proposed_changes.as_ref().is_some_and(|changes| !changes.is_empty()),
-        field => event.value(field).is_some(),
+        field => event.value(field).is_some_and(|value| proposal::misfit(field, value).is_none()),
     };
     let missing = !need.split('|').any(there);
     missing.then(|| Warning::new(WarningCode::NeedMissing, format!("缺少信息：{need}")).on(need))
@@ -60,16 +89,17 @@ fn dates(event: &Event, order: Option<&Order>, action: Action, today: &str) -> V
     let said = |field: &str| {
         event.value(field).and_then(Value::as_str).filter(|text| is_date(text)).map(str::to_owned)
     };
-    let arrival = said("arrival").or_else(|| order?.arrival.clone());
-    let departure = said("departure").or_else(|| order?.departure.clone());
+    let known = |date: Option<&String>| date.filter(|text| is_date(text)).cloned();
+    let arrival = said("arrival").or_else(|| known(order?.arrival.as_ref()));
+    let departure = said("departure").or_else(|| known(order?.departure.as_ref()));
     if let (Some(arrival), Some(departure)) = (&arrival, &departure)
         && departure <= arrival
     {
         let text = format!("离店日期 {departure} 不晚于到店日期 {arrival}。");
         found.push(Warning::new(WarningCode::DepartureNotAfterArrival, text).on("departure"));
     }
-    if let Some(arrival) = said("arrival").filter(|_| matches!(action, Action::Create | Action::Update)) {
-        if arrival.as_str() < today {
+    if let Some(arrival) = said("arrival") {
+        if arrival.as_str() < today && matches!(action, Action::Create | Action::Update) {
             let text = format!("到店日期 {arrival} 已过。");
             found.push(Warning::new(WarningCode::ArrivalInPast, text).on("arrival"));
         }
@@ -83,10 +113,7 @@ fn dates(event: &Event, order: Option<&Order>, action: Action, today: &str) -> V
 
 /// Fewer guests than rooms, or more than four to a room.
 fn occupancy(event: &Event) -> Option<Warning> {
-    let number = |field: &str| match event.value(field)? {
-        Value::String(text) => text.trim().parse().ok(),
-        value => value.as_u64(),
-    };
+    let number = |field: &str| proposal::count(event.value(field)?);
     let (rooms, guests) = (number("rooms")?, number("guests").or_else(|| number("adults"))?);
     let fits = rooms <= guests && guests <= rooms.saturating_mul(4);
     let text = format!("{rooms} 间房与 {guests} 位客人不符。");
@@ -123,13 +150,4 @@ fn currency(event: &Event, order: &Order) -> Option<Warning> {
     let text = format!("币种 {said} 与订单的 {known} 不同。");
     (!said.eq_ignore_ascii_case(known))
         .then(|| Warning::new(WarningCode::CurrencyMismatch, text).on("currency"))
-}
-
-/// YYYY-MM-DD, so that dates compare as text.
-pub fn is_date(text: &str) -> bool {
-    text.len() == 10
-        && text.bytes().enumerate().all(|(place, byte)| match place {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        })
 }

@@ -4,6 +4,9 @@
 //! text, so that it is safe by construction, whatever the input; how well the input is understood decides only how
 //! much of its text survives. Time is linear in the input.
 
+mod css;
+mod dropped;
+mod element;
 mod entity;
 mod plain;
 mod style;
@@ -11,6 +14,8 @@ mod token;
 
 use govern::text::visible;
 
+use self::dropped::Dropped;
+use self::element::{is_allowed_in_head, is_block, is_cell_or_table, is_table_part, is_void, written_as};
 use self::style::Look;
 use self::token::{Tag, Token, Tokens};
 use super::{DegradedReason, LinkPolicy, text};
@@ -33,6 +38,8 @@ pub struct Sanitised {
     pub html: String,
     /// Text that a person would not have seen was left out.
     pub hidden_removed: bool,
+    /// Text that a person might have seen was left out with an element that is not shown here.
+    pub content_dropped: bool,
     /// Why the HTML should not be shown, if so.
     pub degraded: Option<DegradedReason>,
 }
@@ -46,19 +53,23 @@ pub fn sanitise(html: &str, links: LinkPolicy) -> Sanitised {
     if input.len() < html.len() {
         sanitiser.degraded = Some(DegradedReason::TooLarge);
     }
+    let dropped = Dropped::find(input);
     let mut tokens = Tokens::new(input);
     while let Some(token) = tokens.next() {
         match token {
             Token::Text(raw) => sanitiser.text(raw),
             Token::End(name) => sanitiser.end(name),
-            Token::Start(tag) if is_raw_text(tag.name) => tokens.skip_raw_text(tag.name),
-            Token::Start(tag) => sanitiser.start(&tag),
+            Token::Start(tag) => match dropped.skip(&mut tokens, &tag) {
+                Some(held_text) => sanitiser.leave_out(&tag, held_text),
+                None => sanitiser.start(&tag),
+            },
         }
         if sanitiser.output.len() > MAX_OUTPUT {
             sanitiser.degraded = Some(DegradedReason::TooLarge);
             break;
         }
     }
+    sanitiser.content_dropped |= tokens.has_swallowed_text;
     sanitiser.finish()
 }
 
@@ -87,17 +98,35 @@ struct Sanitiser<'a> {
     links: LinkPolicy,
     has_style_sheet: bool,
     hidden_removed: bool,
+    content_dropped: bool,
     degraded: Option<DegradedReason>,
 }
 
 impl<'a> Sanitiser<'a> {
     fn text(&mut self, raw: &str) {
         let text = entity::decode(raw);
+        let is_blank = text.trim().is_empty();
+        if !is_blank && self.open.last().is_some_and(|frame| frame.name.eq_ignore_ascii_case("head")) {
+            // Text ends a head that was left open.
+            self.close_last();
+        }
         let (dropped, look) = self.state();
         if !dropped && !look.hides_text() {
             self.pending.push_str(&text);
-        } else if look.hides_text() && text.chars().any(|character| !character.is_whitespace()) {
+        } else if look.hides_text() && !is_blank {
             self.hidden_removed = true;
+        }
+    }
+
+    /// Notes that an element is left out with its content.
+    fn leave_out(&mut self, tag: &Tag<'a>, held_text: bool) {
+        self.close_implied(tag.name, None);
+        let (dropped, look) = self.state();
+        if held_text && !dropped {
+            let is_hidden = tag.name.eq_ignore_ascii_case("template")
+                || look.within(tag, self.has_style_sheet).hides_text();
+            self.hidden_removed |= is_hidden;
+            self.content_dropped |= !is_hidden;
         }
     }
 
@@ -106,7 +135,7 @@ impl<'a> Sanitiser<'a> {
         self.close_implied(tag.name, written);
         let (parent_dropped, parent_look) = self.state();
         let look = parent_look.within(tag, self.has_style_sheet);
-        let dropped = parent_dropped || look.is_removed || is_dropped_with_content(tag.name);
+        let dropped = parent_dropped || look.is_removed || tag.name.eq_ignore_ascii_case("head");
         if is_void(tag.name) {
             if let (Some(name @ ("br" | "hr")), false) = (written, dropped) {
                 self.flush();
@@ -212,7 +241,12 @@ impl<'a> Sanitiser<'a> {
     fn finish(mut self) -> Sanitised {
         self.close_to(0);
         self.flush();
-        Sanitised { html: self.output, hidden_removed: self.hidden_removed, degraded: self.degraded }
+        Sanitised {
+            html: self.output,
+            hidden_removed: self.hidden_removed,
+            content_dropped: self.content_dropped,
+            degraded: self.degraded,
+        }
     }
 }
 
@@ -228,135 +262,6 @@ fn spans(name: &str, tag: &Tag) -> String {
             (1..=1000).contains(&number).then(|| format!(" {span}=\"{number}\""))
         })
         .collect()
-}
-
-/// The tag written for an element; `None` when its content stands without it.
-fn written_as(name: &str) -> Option<&'static str> {
-    const WRITTEN: &[(&str, &str)] = &[
-        ("p", "p"),
-        ("div", "div"),
-        ("br", "br"),
-        ("hr", "hr"),
-        ("table", "table"),
-        ("caption", "caption"),
-        ("thead", "thead"),
-        ("tbody", "tbody"),
-        ("tfoot", "tfoot"),
-        ("tr", "tr"),
-        ("td", "td"),
-        ("th", "th"),
-        ("b", "b"),
-        ("strong", "strong"),
-        ("i", "i"),
-        ("em", "em"),
-        ("u", "u"),
-        ("s", "s"),
-        ("sub", "sub"),
-        ("sup", "sup"),
-        ("ul", "ul"),
-        ("ol", "ol"),
-        ("li", "li"),
-        ("dl", "dl"),
-        ("dt", "dt"),
-        ("dd", "dd"),
-        ("blockquote", "blockquote"),
-        ("pre", "pre"),
-        ("code", "code"),
-        ("h1", "h1"),
-        ("h2", "h2"),
-        ("h3", "h3"),
-        ("h4", "h4"),
-        ("h5", "h5"),
-        ("h6", "h6"),
-        ("del", "s"),
-        ("strike", "s"),
-        ("ins", "u"),
-        ("kbd", "code"),
-        ("samp", "code"),
-        ("tt", "code"),
-        // Blocks whose only meaning here is that they begin on a line of their own.
-        ("address", "div"),
-        ("article", "div"),
-        ("aside", "div"),
-        ("center", "div"),
-        ("details", "div"),
-        ("fieldset", "div"),
-        ("figcaption", "div"),
-        ("figure", "div"),
-        ("footer", "div"),
-        ("form", "div"),
-        ("header", "div"),
-        ("legend", "div"),
-        ("main", "div"),
-        ("nav", "div"),
-        ("section", "div"),
-        ("summary", "div"),
-    ];
-    WRITTEN.iter().find(|(read, _)| name.eq_ignore_ascii_case(read)).map(|(_, written)| *written)
-}
-
-fn is_one_of(name: &str, names: &[&str]) -> bool {
-    names.iter().any(|candidate| name.eq_ignore_ascii_case(candidate))
-}
-
-/// Elements whose content is not markup; it goes with them.
-fn is_raw_text(name: &str) -> bool {
-    is_one_of(
-        name,
-        &["script", "style", "title", "textarea", "xmp", "iframe", "noembed", "noframes", "plaintext"],
-    )
-}
-
-fn is_dropped_with_content(name: &str) -> bool {
-    is_one_of(name, &["head", "noscript", "template", "object", "svg", "math", "select", "video", "audio"])
-}
-
-fn is_allowed_in_head(name: &str) -> bool {
-    is_one_of(
-        name,
-        &["head", "meta", "link", "base", "noscript", "template", "object", "basefont", "bgsound", "xml"],
-    ) || name.contains(':')
-}
-
-fn is_void(name: &str) -> bool {
-    is_one_of(
-        name,
-        &[
-            "br", "hr", "img", "link", "meta", "base", "input", "col", "area", "embed", "source", "track",
-            "wbr", "param", "frame",
-        ],
-    )
-}
-
-fn is_block(written: &str) -> bool {
-    is_one_of(
-        written,
-        &[
-            "p",
-            "div",
-            "table",
-            "ul",
-            "ol",
-            "dl",
-            "blockquote",
-            "pre",
-            "hr",
-            "h1",
-            "h2",
-            "h3",
-            "h4",
-            "h5",
-            "h6",
-        ],
-    )
-}
-
-fn is_table_part(name: &str) -> bool {
-    is_one_of(name, &["table", "caption", "thead", "tbody", "tfoot", "tr", "td", "th", "body", "html"])
-}
-
-fn is_cell_or_table(name: &str) -> bool {
-    is_one_of(name, &["table", "td", "th", "caption"])
 }
 
 #[cfg(test)]
@@ -423,6 +328,71 @@ mod tests {
     }
 
     #[test]
+    fn an_element_without_an_end_does_not_swallow_the_rest() {
+        for start in [
+            "<svg/>",
+            "<math />",
+            "<svg>",
+            "<math>",
+            "<object>",
+            "<object/>",
+            "<select>",
+            "<video>",
+            "<audio>",
+            "<noscript>",
+            "<template>",
+            "<title>",
+            "<textarea>",
+            "<xmp>",
+            "<iframe>",
+            "<noembed>",
+            "<noframes>",
+            "<plaintext>",
+            "<head>",
+            "<svg><td></svg>",
+            "<select><select></select>",
+            "<svg/><svg></svg>",
+        ] {
+            let result = sanitise(&format!("{start}Two rooms, <b>please</b>"), LinkPolicy::Host);
+            assert_eq!(
+                (to_text(&result.html).as_str(), result.content_dropped),
+                ("Two rooms, please", false),
+                "{start}"
+            );
+        }
+    }
+
+    #[test]
+    fn visible_text_that_goes_with_its_element_is_reported() {
+        for (html, reported) in [
+            ("<object>x</object>", true),
+            ("<video><p>x</p></video>", true),
+            ("<select><option>x</select>", true),
+            ("<textarea>x</textarea>", true),
+            ("<xmp>x</xmp>", true),
+            ("<noscript>x</noscript>", true),
+            ("<iframe>x</iframe>", true),
+            ("<svg><text>x</text></svg>", true),
+            ("<object><textarea>x</textarea></object>", true),
+            ("<script>x", true),
+            ("<style>x", true),
+            ("<!-- x", true),
+            ("<a href=\"x>y</a>", true),
+            ("<script>x</script><style>x</style><title>x</title>", false),
+            ("<head><noscript>x</noscript></head>", false),
+            ("<svg><title>x</title><path d=x></svg>", false),
+            ("<object> &nbsp; <param name=x></object>", false),
+            ("<select hidden><option>x</select>", false),
+            ("<!-- x -->", false),
+        ] {
+            let result = sanitise(&format!("a{html}"), LinkPolicy::Host);
+            assert_eq!((result.html.as_str(), result.content_dropped), ("a", reported), "{html}");
+        }
+        assert!(sanitise("<template>x</template>", LinkPolicy::Host).hidden_removed);
+        assert!(sanitise("<select hidden><option>x</select>", LinkPolicy::Host).hidden_removed);
+    }
+
+    #[test]
     fn hidden_text_goes_and_is_reported() {
         for html in [
             "<p>a<span style='display: none !important'>x</span></p>",
@@ -437,6 +407,32 @@ mod tests {
             "<p>a<span style='color:rgb(255, 255, 255); background: rgb(255, 255, 255) none'>x</span></p>",
             "<p>a<span style='color:white'><span style='color:inherit'>x</span></span></p>",
             "<p>a<span style='disp/**/lay:block;display:/* */none'>x</span></p>",
+            "<p>a<span style='DISPLAY : NONE ! Important'>x</span></p>",
+            "<p>a<span style='display:none!important;display:block'>x</span></p>",
+            r"<p>a<span style='d\69 splay:none'>x</span></p>",
+            r"<p>a<span style='d\000069splay:n\6Fne'>x</span></p>",
+            r"<p>a<span style='di\splay:none'>x</span></p>",
+            "<p>a<span style='display/* ; */:none'>x</span></p>",
+            "<p>a<span style='font-family:\";\";display:none'>x</span></p>",
+            "<p>a<span style='font-size:1.9px'>x</span></p>",
+            "<p>a<span style='font-size:1PT'>x</span></p>",
+            "<p>a<span style='font-size:.1em'>x</span></p>",
+            "<p>a<span style='font-size:5%'>x</span></p>",
+            "<p>a<span style='font-size:0'><span style='font-size:2em'>x</span></span></p>",
+            "<p>a<span style='font:bold 0/0 Arial'>x</span></p>",
+            "<p>a<span style='opacity:1%'>x</span></p>",
+            "<p>a<span style='position:absolute;left:-9999px'>x</span></p>",
+            "<p>a<span style='position: fixed; top: -100em'>x</span></p>",
+            "<p>a<span style='text-indent:-1000px'>x</span></p>",
+            "<p>a<span style='margin:0 0 0 -9999px'>x</span></p>",
+            "<p>a<span style='mso-hide:all'>x</span></p>",
+            "<p>a<span style='max-height:0px;overflow:hidden'>x</span></p>",
+            "<p>a<span style='height:0 !important;overflow : HIDDEN'>x</span></p>",
+            "<p>a<span style='width:1px;overflow-x:clip'>x</span></p>",
+            "<p>a<span style='position:absolute;clip:rect(0,0,0,0)'>x</span></p>",
+            "<p>a<span style='position:absolute;clip:rect(1px 1px 1px 1px)'>x</span></p>",
+            "<p>a<span style='clip-path:inset(50%)'>x</span></p>",
+            "<p>a<span style='clip-path:circle(0)'>x</span></p>",
         ] {
             let result = sanitise(html, LinkPolicy::Host);
             assert_eq!((result.html.as_str(), result.hidden_removed), ("<p>a</p>", true), "{html}");
@@ -452,6 +448,15 @@ mod tests {
             "<table><tr><td style='background:url(a.png);color:white'>x</td></tr></table>",
             "<table><tr><td style='background-color:rgba(0, 0, 0, 0);color:rgb(0, 0, 0)'>x</td></tr></table>",
             "<table><tr><td style='font:12px/0 Arial'>x</td></tr></table>",
+            "<table><tr><td style='font:400 12px Arial'>x</td></tr></table>",
+            "<table><tr style='font-size:0'><td><font size=2>x</font></td></tr></table>",
+            "<table><tr><td style='font-size:calc(1px + 1vw)'>x</td></tr></table>",
+            "<table><tr><td style='font-size:80%;height:0'>x</td></tr></table>",
+            "<table><tr><td style='font-family:\"a;display:none\"'>x</td></tr></table>",
+            "<table><tr><td style='background:url(data:a;display:none)'>x</td></tr></table>",
+            "<table><tr><td style='position:relative;left:-20px;text-indent:-18.0pt'>x</td></tr></table>",
+            "<table><tr><td style='display:none;display:block!important'>x</td></tr></table>",
+            "<table><tr><td style='clip:rect(0,100px,100px,0);overflow:hidden;max-height:100%'>x</td></tr></table>",
         ] {
             let result = sanitise(html, LinkPolicy::Host);
             assert_eq!(
@@ -493,6 +498,10 @@ mod tests {
             format!("<p {}>", "a=b ".repeat(100_000)),
             "<!--".repeat(100_000),
             "<script>".repeat(50_000),
+            "<title>".repeat(50_000),
+            "<svg>".repeat(50_000),
+            "<svg>".repeat(25_000) + &"</svg>".repeat(25_000),
+            "<object><object></object>".repeat(25_000),
             "<div style='display:none".repeat(20_000),
             "&".repeat(400_000),
             "<table><tr><td>".repeat(25_000),
@@ -523,7 +532,7 @@ mod tests {
     proptest! {
         #[test]
         fn output_is_regular_and_stable(
-            html in "(<|>|/|=|'|\"| |&|;|&lt;|&#60;|</?(p|div|td|tr|table|b|li|ul|script|svg|a|head|font|pre)( style='?display:none'?| colspan=2| href=javascript:x)?/?>|<!--|-->|http://|www\\.|cid:a|\u{200B}|x|中){0,40}"
+            html in "(<|>|/|=|'|\"| |&|;|&lt;|&#60;|</?(p|div|td|tr|table|b|li|ul|script|title|svg|object|a|head|font|pre)( style='?display:none'?| colspan=2| href=javascript:x)?/?>|<!--|-->|http://|www\\.|cid:a|\u{200B}|x|中){0,40}"
         ) {
             let once = clean(&html);
             prop_assert!(is_regular(&once), "{}", once);

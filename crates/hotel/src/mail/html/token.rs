@@ -13,6 +13,8 @@ pub(super) enum Token<'a> {
 pub(super) struct Tag<'a> {
     /// As written, in any case.
     pub name: &'a str,
+    /// Written `<name/>`, which ends some elements at once.
+    pub closes_itself: bool,
     attributes: Vec<(&'a str, &'a str)>,
 }
 
@@ -29,38 +31,61 @@ const MAX_ATTRIBUTES: usize = 64;
 /// The tokens of an input.
 pub(super) struct Tokens<'a> {
     rest: &'a str,
+    /// Elements with raw text whose end tag does not come any more; looked for once.
+    without_end: Vec<String>,
+    /// The input ended inside a tag or a comment that may have swallowed text.
+    pub has_swallowed_text: bool,
 }
 
 impl<'a> Tokens<'a> {
     pub fn new(input: &'a str) -> Self {
-        Self { rest: input }
+        Self { rest: input, without_end: Vec::new(), has_swallowed_text: false }
     }
 
-    /// Moves to the end tag of an element whose content is not markup, or to the end of the input.
-    pub fn skip_raw_text(&mut self, name: &str) {
-        while let Some(at) = self.rest.find("</") {
-            self.rest = &self.rest[at..];
-            let after = &self.rest.as_bytes()[2..];
+    /// Bytes that are still to be read.
+    pub fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// Moves on until so many bytes remain and answers what was passed.
+    pub fn skip_to(&mut self, remaining: usize) -> &'a str {
+        let (passed, rest) = self.rest.split_at(self.rest.len().saturating_sub(remaining));
+        self.rest = rest;
+        passed
+    }
+
+    /// Moves to the end tag of an element whose content is not markup and answers the content; stays when there is
+    /// no such end tag.
+    pub fn skip_raw_text(&mut self, name: &str) -> Option<&'a str> {
+        if self.without_end.iter().any(|known| known.eq_ignore_ascii_case(name)) {
+            return None;
+        }
+        let mut from = 0;
+        while let Some(at) = self.rest[from..].find("</") {
+            let after = &self.rest.as_bytes()[from + at + 2..];
             let is_name =
                 after.get(..name.len()).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes()));
             if is_name && after.get(name.len()).is_none_or(|byte| ends_name(*byte)) {
-                return;
+                return Some(self.skip_to(self.rest.len() - from - at));
             }
-            self.rest = &self.rest[2..];
+            from += at + 2;
         }
-        self.rest = "";
+        self.without_end.push(name.to_owned());
+        None
     }
 
     /// Reads the attributes up to and including the `>`. An input that ends inside a tag has no such tag.
-    fn attributes(&mut self) -> Option<Vec<(&'a str, &'a str)>> {
+    fn attributes(&mut self, name: &'a str) -> Option<Tag<'a>> {
         let mut attributes = Vec::new();
         loop {
+            let before = self.rest;
             self.rest = self
                 .rest
                 .trim_start_matches(|character: char| character.is_ascii_whitespace() || character == '/');
             if let Some(rest) = self.rest.strip_prefix('>') {
+                let closes_itself = before[..before.len() - self.rest.len()].ends_with('/');
                 self.rest = rest;
-                return Some(attributes);
+                return Some(Tag { name, closes_itself, attributes });
             }
             // A leading `=` belongs to the name.
             let searched = self.rest.get(1..).filter(|_| self.rest.starts_with('=')).map_or(0, |_| 1);
@@ -100,6 +125,7 @@ impl<'a> Tokens<'a> {
         } else {
             self.rest.find('>').map(|at| at + 1)
         };
+        self.has_swallowed_text |= end.is_none();
         self.rest = end.map_or("", |end| &self.rest[end..]);
     }
 
@@ -112,11 +138,14 @@ impl<'a> Tokens<'a> {
         };
         let name = &self.rest[from..from + length];
         self.rest = &self.rest[from + length..];
-        let Some(attributes) = self.attributes() else {
+        let inside = self.rest;
+        let Some(tag) = self.attributes(name) else {
+            // Without a `>` it is only the tag itself that is missing.
+            self.has_swallowed_text |= inside.contains('>');
             self.rest = "";
             return None;
         };
-        Some(if is_end { Token::End(name) } else { Token::Start(Tag { name, attributes }) })
+        Some(if is_end { Token::End(name) } else { Token::Start(tag) })
     }
 }
 
