@@ -57,7 +57,7 @@ fn fields(members: &'static [Member], pointer: &str, path: &str) -> Vec<(String,
         let (pointer, path) = (format!("{pointer}/{}", member.name), format!("{path}.{}", member.name));
         match member.kind {
             Kind::Object(inner) | Kind::NullableObject(inner) => {
-                all.append(&mut fields(inner, &pointer, &path))
+                all.append(&mut fields(inner, &pointer, &path));
             }
             Kind::List(Kind::Object(inner), _) | Kind::NullableList(Kind::Object(inner), _) => {
                 all.append(&mut fields(inner, &format!("{pointer}/0"), &format!("{path}[0]")));
