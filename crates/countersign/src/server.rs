@@ -59,7 +59,7 @@ impl Server {
     }
 
     /// Serves the port until SIGTERM or Ctrl-C, lets requests in flight end, and writes the last records.
-    pub(crate) async fn http(self, listener: TcpListener, bound: SocketAddr) -> Result<(), CommandError> {
+    pub(crate) async fn http(self, listener: TcpListener, bound: SocketAddr) {
         let credentials = Arc::new(TokenStore::new(self.hotel.db.clone()));
         let interfaces = Interfaces {
             hotel: Arc::clone(&self.hotel),
@@ -70,9 +70,8 @@ impl Server {
             loopback_only: bound.ip().is_loopback(),
         };
         tracing::info!("listening on http://{bound}/mcp");
-        let ended = govern::http::serve(listener, router(interfaces), self.shutdown).await;
+        govern::http::serve(listener, router(interfaces), self.shutdown).await;
         end(self.flusher, self.sealer).await;
-        ended.map_err(CommandError::Serve)
     }
 
     /// Serves stdin and stdout until end of input, SIGTERM or Ctrl-C. The caller is the local process.

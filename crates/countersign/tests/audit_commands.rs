@@ -1,7 +1,4 @@
 //! `countersign audit …` as an operator and a cron job use it.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests fails its test by a panic")]
 

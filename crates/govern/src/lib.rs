@@ -19,3 +19,4 @@ mod strict;
 pub mod text;
 pub mod time;
 pub mod tool;
+pub mod trace;

@@ -73,7 +73,7 @@ async fn duplicate_keys_and_too_many_levels() {
 
 #[tokio::test]
 async fn params_that_are_not_what_the_method_needs() {
-    for params in [json!([]), json!(null), json!("x"), json!(1)] {
+    for params in [json!([]), json!("x"), json!(1)] {
         refused(request("tools/call", params).to_string(), 400, -32602, INVALID, Some(json!(1))).await;
     }
     for params in [
@@ -81,7 +81,6 @@ async fn params_that_are_not_what_the_method_needs() {
         json!({"name": 5}),
         json!({"name": null}),
         json!({"name": "echo", "arguments": []}),
-        json!({"name": "echo", "arguments": null}),
         json!({"name": "echo", "arguments": "{}"}),
         json!({"name": "echo", "_meta": []}),
     ] {
@@ -90,6 +89,24 @@ async fn params_that_are_not_what_the_method_needs() {
     refused(request("tools/list", json!({"cursor": "x"})).to_string(), 400, -32602, INVALID, Some(json!(1)))
         .await;
     refused(request("initialize", json!({})).to_string(), 400, -32602, INVALID, Some(json!(1))).await;
+}
+
+/// Clients whose languages have no absent fields send `null`.
+#[tokio::test]
+async fn null_is_as_good_as_absent() {
+    let good = [
+        request("ping", Value::Null),
+        request("tools/list", Value::Null),
+        request("tools/list", json!({"cursor": null, "_meta": null})),
+        call("own_record", Value::Null),
+        request("tools/call", json!({"name": "own_record", "_meta": null})),
+    ];
+    for message in good {
+        let (status, answers) = Rig::new(Setup::default()).over_both(message.to_string().as_bytes()).await;
+        assert_eq!(status, 200, "{message}");
+        assert!(answers.iter().all(|answer| answer["result"].is_object()), "{message}: {answers:?}");
+    }
+    refused(request("tools/call", Value::Null).to_string(), 400, -32602, INVALID, Some(json!(1))).await;
 }
 
 #[tokio::test]
@@ -137,23 +154,34 @@ async fn a_body_over_the_limit_announced_or_chunked() {
 async fn a_missing_or_wrong_token() {
     let rig = Rig::new(Setup { bearer: true, ..Setup::default() });
     let ping = request("ping", json!({})).to_string();
-    for headers in
-        [vec![], vec![("Authorization", "Bearer nobody")], vec![("Authorization", "Basic cmVhZGVy")]]
-    {
+    let good = ("Authorization", "Bearer reader");
+    for headers in [
+        vec![],
+        vec![("Authorization", "Bearer nobody")],
+        vec![("Authorization", "Basic cmVhZGVy")],
+        vec![good, good],
+        vec![good, ("Authorization", "Bearer nobody")],
+    ] {
         let answer = rig.post(&headers, &ping).await;
         assert_eq!(answer.status, 401);
         assert!(answer.head.contains("www-authenticate: bearer"), "{answer:?}");
         assert_eq!(answer.json()["error"]["code"], -32600);
         assert_eq!(answer.json()["error"]["data"]["code"], "MCP_AUTH_INVALID");
     }
-    assert_eq!(rig.post(&[("Authorization", "Bearer reader")], &ping).await.status, 200);
+    assert_eq!(rig.post(&[good], &ping).await.status, 200);
 }
 
 #[tokio::test]
 async fn a_foreign_host_or_origin() {
     let rig = Rig::new(Setup::default());
     let ping = request("ping", json!({})).to_string();
-    for header in [("Host", "evil.example"), ("Origin", "https://evil.example"), ("Origin", "null")] {
+    for header in [
+        ("Host", "evil.example"),
+        ("Host", "localhost:evil"),
+        ("Origin", "https://evil.example"),
+        ("Origin", "http://localhost:1@evil.example"),
+        ("Origin", "null"),
+    ] {
         let answer = rig.post(&[header], &ping).await;
         assert_eq!(answer.status, 403, "{header:?}");
         assert_eq!(answer.json()["error"]["code"], -32600);
@@ -177,10 +205,29 @@ async fn other_http_methods_and_types() {
         assert_eq!(answer.status, 405, "{method}");
         assert!(answer.head.contains("allow: post"));
     }
-    assert_eq!(rig.post(&[("Content-Type", "text/plain")], &ping).await.status, 415);
-    assert_eq!(rig.post(&[("Accept", "text/html")], &ping).await.status, 406);
-    for accept in ["", "*/*", "application/json", "text/event-stream, application/json;q=0.9"] {
+    for other in ["text/plain", "application/json; charset=latin1"] {
+        assert_eq!(rig.post(&[("Content-Type", other)], &ping).await.status, 415, "{other}");
+    }
+    for accept in ["text/html", "application/json;q=0"] {
+        assert_eq!(rig.post(&[("Accept", accept)], &ping).await.status, 406, "{accept}");
+    }
+    // The rig leaves a header of no value out; of one space it sends an empty header.
+    for accept in ["", " ", "*/*", "application/json", "text/event-stream, application/json;q=0.9"] {
         assert_eq!(rig.post(&[("Accept", accept)], &ping).await.status, 200, "{accept}");
+    }
+}
+
+#[tokio::test]
+async fn a_header_that_may_come_once_only() {
+    let rig = Rig::new(Setup::default());
+    let message = stateless(call("echo", json!({"text": "a"}))).to_string();
+    let good = stateless_headers("tools/call", "echo");
+    for twice in good.into_iter().chain([("Content-Type", "application/json")]) {
+        let mut headers = good.to_vec();
+        headers.extend(if twice.0 == "Content-Type" { vec![twice; 2] } else { vec![twice] });
+        let answer = rig.post(&headers, &message).await;
+        assert_eq!(answer.status, 400, "{twice:?}");
+        assert_eq!(answer.json()["error"]["data"]["code"], INVALID);
     }
 }
 

@@ -94,6 +94,12 @@ pub enum Error {
     /// The Host or Origin header is not allowed; the text says which.
     #[error("{0}")]
     OriginRefused(String),
+    /// No route has this path.
+    #[error("no such route")]
+    RouteNotFound,
+    /// The route does not have this method.
+    #[error("no such method on the route")]
+    MethodNotAllowed,
     /// The body is over the limit.
     #[error("the body is over {limit} bytes")]
     BodyTooLarge {
@@ -167,6 +173,8 @@ impl Error {
             Self::ReasonRequired(_) => "REASON_REQUIRED",
             Self::Unauthenticated => "AUTH_SIGNATURE_INVALID",
             Self::OriginRefused(_) | Self::BodyIncomplete => "MCP_REQUEST_INVALID",
+            Self::RouteNotFound => "NOT_FOUND",
+            Self::MethodNotAllowed => "METHOD_NOT_ALLOWED",
             Self::BodyTooLarge { .. } => "MCP_REQUEST_BODY_TOO_LARGE",
             Self::ScopeDenied(_) => "SCOPE_DENIED",
             Self::ToolDisabled => "MCP_TOOL_DISABLED",
@@ -182,8 +190,10 @@ impl Error {
             Self::InvalidArgument(_) | Self::SubmitPayloadInvalid(_) | Self::BodyIncomplete => 400,
             Self::Unauthenticated => 401,
             Self::ScopeDenied(_) | Self::OriginRefused(_) => 403,
+            Self::MethodNotAllowed => 405,
             Self::BodyTooLarge { .. } => 413,
-            Self::SourceMessageNotFound
+            Self::RouteNotFound
+            | Self::SourceMessageNotFound
             | Self::ObjectNotFound
             | Self::TaskNotFound(_)
             | Self::HotelNotFound(_)
@@ -286,6 +296,14 @@ impl Error {
             Self::BodyIncomplete => {
                 ("请求体不完整，请重新发送。", "The body did not arrive completely; send it again.")
             }
+            Self::RouteNotFound => (
+                "没有这个接口。`/openapi.json` 列出全部接口。",
+                "There is no such interface. `/openapi.json` lists those there are.",
+            ),
+            Self::MethodNotAllowed => (
+                "该接口不支持此 HTTP 方法。请使用 Allow 响应头列出的方法。",
+                "The interface does not have this HTTP method. Use one of the Allow header.",
+            ),
             Self::CredentialsUnavailable => {
                 ("暂时无法校验凭证，请稍后重试。", "The credential cannot be checked now; try again later.")
             }

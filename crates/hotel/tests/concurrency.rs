@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 fn mail(id: &str, references: &[String]) -> Vec<u8> {
-    let references: String = references.iter().map(|id| format!(" <{id}>")).collect();
+    let references = references.iter().map(|id| format!(" <{id}>")).collect::<Vec<_>>().concat();
     format!("From: lin@sunny.example\r\nMessage-ID: <{id}>\r\nReferences:{references}\r\nSubject: s\r\n\r\nHi.\r\n")
         .into_bytes()
 }
@@ -71,8 +71,11 @@ async fn mails_of_one_thread_that_come_at_once_are_one_conversation() {
         let id = |number: usize| format!("m{number}@sunny.example");
         // Half of them name the root, half only their neighbours, so that sets are merged as well as joined.
         let arrive = |number: usize| {
-            let known =
-                if number % 2 == 0 { vec![id(0)] } else { vec![id(number - 1), id((number + 1) % 32)] };
+            let known = if number.is_multiple_of(2) {
+                vec![id(0)]
+            } else {
+                vec![id(number - 1), id((number + 1) % 32)]
+            };
             ingest_mail(&rig, mail(&id(number), &known))
         };
         join_all((0..32).map(arrive)).await;

@@ -122,7 +122,8 @@ async fn a_mail_is_kept_however_long_its_header_is() {
     on_each_database(async |rig| {
         rig.activate().await;
         let id = wide(3_000);
-        let references: String = (0..20_000).map(|number| format!(" <r{number}@x.example>\r\n")).collect();
+        let references =
+            (0..20_000).map(|number| format!(" <r{number}@x.example>\r\n")).collect::<Vec<_>>().concat();
         let raw = format!(
             "Message-ID: <{id}>\r\nReferences: <{id}>\r\n{references}Subject: {id}\r\n\r\nHello.\r\n"
         );

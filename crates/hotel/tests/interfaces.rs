@@ -77,17 +77,41 @@ impl Client {
     }
 
     async fn post(&self, path: &str, token: &str, body: Value) -> (StatusCode, Value) {
-        let request = Request::post(path)
+        self.post_with(path, token, &[("x-trace-id", "trace-9")], &body).await
+    }
+
+    async fn post_with(
+        &self,
+        path: &str,
+        token: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> (StatusCode, Value) {
+        let mut request = Request::post(path)
             .header("host", "localhost")
             .header("content-type", "application/json")
-            .header("authorization", format!("Bearer {token}"))
-            .header("x-trace-id", "trace-9")
-            .body(Body::from(body.to_string()))
-            .unwrap();
+            .header("authorization", format!("Bearer {token}"));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Body::from(body.to_string())).unwrap();
         let response = self.router.clone().oneshot(request).await.unwrap();
         let status = response.status();
         let bytes = to_bytes(response.into_body(), 1 << 24).await.unwrap();
         (status, serde_json::from_slice(&bytes).unwrap())
+    }
+
+    /// A request without a body; the status, what `Allow` says, and the answer.
+    async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> (StatusCode, String, Value) {
+        let mut request = Request::builder().method(method).uri(path).header("host", "localhost");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let response = self.router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        let status = response.status();
+        let allow = response.headers().get("allow").map(|allow| allow.to_str().unwrap().to_owned());
+        let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (status, allow.unwrap_or_default(), serde_json::from_slice(&bytes).unwrap())
     }
 
     async fn call(&self, token: &str, tool: &str, arguments: Value) -> Value {
@@ -316,6 +340,73 @@ async fn rest_refuses_what_is_malformed_in_the_envelope() {
         assert_eq!((status, &body["error"]["code"]), (StatusCode::PAYLOAD_TOO_LARGE, &code));
         let request = Request::post(path).header("host", "evil.example").body(Body::empty()).unwrap();
         assert_eq!(client.router.clone().oneshot(request).await.unwrap().status(), StatusCode::FORBIDDEN);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_path_or_a_method_that_there_is_not_is_refused_in_the_envelope() {
+    on_each_database(async |rig| {
+        let client = Client::new(rig, SchemaProfile::Portable, Policy::default()).await;
+        for path in ["/", "/api", "/api/ai-query/v1/case-context/", "/mcp/", "/%00"] {
+            let (status, _, body) = client.send("POST", path, &[("x-trace-id", "t-1")]).await;
+            assert_eq!(
+                (status, &body["error"]["code"]),
+                (StatusCode::NOT_FOUND, &json!("NOT_FOUND")),
+                "{path}"
+            );
+            assert!(body["request_id"].is_string() && body["trace_id"] == "t-1", "{body}");
+        }
+        let paths = hotel::http::ROUTES.iter().map(|route| (route.path, "GET", "POST"));
+        let looks =
+            ["/healthz", "/readyz", "/metrics", "/openapi.json"].map(|path| (path, "POST", "GET,HEAD"));
+        for (path, method, allowed) in paths.chain(looks) {
+            let (status, allow, body) = client.send(method, path, &[]).await;
+            assert_eq!((status, allow.as_str()), (StatusCode::METHOD_NOT_ALLOWED, allowed), "{path}");
+            assert_eq!(
+                (&body["error"]["code"], &body["success"]),
+                (&json!("METHOD_NOT_ALLOWED"), &json!(false))
+            );
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_trace_id_is_the_same_over_rest_and_over_mcp() {
+    on_each_database(async |rig| {
+        let client = Client::new(rig, SchemaProfile::Portable, Policy::default()).await;
+        let id = "0af7651916cd43dd8448eb211c80319c";
+        let (traceparent, long) = (format!("00-{id}-b7ad6b7169203331-01"), "x".repeat(129));
+        let query = json!({"group_code": "GR1"});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "th_hotel_query_case_context", "arguments": query}});
+        for (headers, expected) in [
+            (vec![("traceparent", traceparent.as_str()), ("x-trace-id", "t-1")], json!(id)),
+            (vec![("traceparent", "00-nonsense"), ("x-trace-id", "t-1")], json!("t-1")),
+            (vec![("x-trace-id", " t-1 ")], json!("t-1")),
+            (vec![("x-trace-id", "a b")], Value::Null),
+            (vec![("x-trace-id", &long)], Value::Null),
+            (vec![], Value::Null),
+        ] {
+            let (_, rest) = client.post_with("/api/ai-query/v1/case-context", "all", &headers, &query).await;
+            let (_, mcp) = client.post_with("/mcp", "all", &headers, &call).await;
+            assert_eq!(rest["trace_id"], expected, "{headers:?}");
+            assert_eq!(mcp["result"]["structuredContent"]["trace_id"], expected, "{headers:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_token_given_twice_is_refused_on_every_route() {
+    on_each_database(async |rig| {
+        let client = Client::new(rig, SchemaProfile::Portable, Policy::default()).await;
+        for path in hotel::http::ROUTES.iter().map(|route| route.path).chain(["/mcp"]) {
+            let again = [("authorization", "Bearer all")];
+            let (status, _) = client.post_with(path, "all", &again, &json!({})).await;
+            assert_eq!(status, StatusCode::UNAUTHORIZED, "{path}");
+        }
     })
     .await;
 }

@@ -311,3 +311,31 @@ async fn a_conversation_in_two_channels_means_agentbus_email_or_is_ambiguous() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn agentbus_may_send_null_for_what_it_does_not_have_and_the_raw_mail_in_lines() {
+    on_each_database(async |rig| {
+        rig.activate().await;
+        // "Subject: Trip", an empty line, "Two rooms."
+        let message = json!({
+            "source": {"provider": "AGENTBUS", "channel": "EMAIL", "external_message_id": "b1",
+                "external_conversation_id": null},
+            "subject": null, "from": null, "to": null, "cc": null, "received_at": "2026-11-30T15:00:00+08:00",
+            "text_body": null, "html_body": null,
+            "attachments": [{"name": "a.pdf", "size": null, "type": null}],
+            "raw_base64": "U3ViamVjdDogVHJp\r\ncAoKVHdvIHJvb21z\r\nLgo=\r\n",
+        });
+        let mut message: AgentBusMessage = serde_json::from_value(message).unwrap();
+        ingest::agentbus(&rig.hotel, rig.request("bus"), message.clone()).await.unwrap();
+        let kept = hotel::app::messages::show(&rig.hotel, &rig.request("mei"), "b1").await.unwrap();
+        assert_eq!((kept.subject.as_str(), kept.text.as_str()), ("Trip", "Two rooms."));
+        assert_eq!((&kept.to, &kept.cc), (&json!([]), &json!([])));
+
+        "b2".clone_into(&mut message.source.external_message_id);
+        message.subject = Some("Journey".to_owned());
+        ingest::agentbus(&rig.hotel, rig.request("bus"), message).await.unwrap();
+        let kept = hotel::app::messages::show(&rig.hotel, &rig.request("mei"), "b2").await.unwrap();
+        assert_eq!(kept.subject, "Journey");
+    })
+    .await;
+}

@@ -32,6 +32,7 @@ impl Serve {
             return Server::start(Arc::clone(hotel), config)?.stdio().await;
         }
         let (listener, bound) = bind(self.listen.as_deref().unwrap_or(&config.hotel.listen)).await?;
-        Server::start(Arc::clone(hotel), config)?.http(listener, bound).await
+        Server::start(Arc::clone(hotel), config)?.http(listener, bound).await;
+        Ok(())
     }
 }

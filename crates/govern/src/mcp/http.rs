@@ -14,15 +14,14 @@ use axum::{
 use super::{Reply, RequestHead, Server, fault::Fault};
 use crate::{
     credentials::{Bearer, BearerError, Caller},
-    http::{BodyError, Origins, header_text, read_body},
+    http::{BodyError, Origins, accepts_json, header_text, is_json, one_text, read_body},
     tool::Service,
+    trace,
 };
 
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-const TRACE_ID: HeaderName = HeaderName::from_static("x-trace-id");
 
 /// The endpoint `/mcp`. Without `bearer`, anyone who reaches it may do all: for loopback and tests only.
 pub fn router<S: Service>(server: Arc<Server<S>>, bearer: Option<Arc<Bearer>>) -> Router {
@@ -72,13 +71,14 @@ impl<S: Service> Endpoint<S> {
             BodyError::TooLarge { .. } => Fault::too_large(error.to_string()),
             BodyError::Incomplete => Fault::request(error.to_string()),
         })?;
-        let text = |name| header_text(&head.headers, name);
+        let text =
+            |name| one_text(&head.headers, name).map_err(|error| Fault::header(format!("{name}: {error}")));
         let head = RequestHead {
-            protocol_version: text(&PROTOCOL_VERSION),
-            method: text(&MCP_METHOD),
-            name: text(&MCP_NAME),
-            traceparent: text(&TRACEPARENT),
-            trace_id: text(&TRACE_ID),
+            protocol_version: text(&PROTOCOL_VERSION)?,
+            method: text(&MCP_METHOD)?,
+            name: text(&MCP_NAME)?,
+            traceparent: header_text(&head.headers, &trace::TRACEPARENT),
+            trace_id: header_text(&head.headers, &trace::TRACE_ID),
         };
         Ok(self.server.dispatch(Some(&head), &caller, &body).await)
     }
@@ -111,18 +111,12 @@ fn check_form(head: &Parts) -> Result<(), Refused> {
         );
         return Err(Refused(Box::new(fault), Some((header::ALLOW, "POST"))));
     }
-    let media = |value: &str| value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if header_text(&head.headers, &header::CONTENT_TYPE).map(media).as_deref() != Some("application/json") {
-        return Err(Fault::refused(415, "Content-Type must be application/json.").into());
+    let content_type = one_text(&head.headers, &header::CONTENT_TYPE)
+        .map_err(|error| Fault::request(format!("Content-Type: {error}")))?;
+    if !content_type.is_some_and(is_json) {
+        return Err(Fault::refused(415, "Content-Type must be application/json, in UTF-8.").into());
     }
-    let acceptable = |value: &HeaderValue| {
-        value.to_str().is_ok_and(|list| {
-            list.split(',')
-                .any(|entry| matches!(media(entry).as_str(), "application/json" | "application/*" | "*/*"))
-        })
-    };
-    let mut accepts = head.headers.get_all(header::ACCEPT).iter().peekable();
-    if accepts.peek().is_some() && !accepts.any(acceptable) {
+    if !accepts_json(&head.headers) {
         return Err(Fault::refused(406, "Answers are application/json; Accept must allow that.").into());
     }
     Ok(())

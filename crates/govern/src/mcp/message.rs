@@ -9,7 +9,10 @@ use serde::{
 use serde_json::value::RawValue;
 
 use super::{Reply, RequestHead, fault::Fault};
-use crate::strict::{self, DocumentFault};
+use crate::{
+    strict::{self, DocumentFault},
+    trace,
+};
 
 /// One message from a client.
 pub(super) enum Message<'a> {
@@ -29,18 +32,18 @@ pub(super) enum Message<'a> {
     },
 }
 
-/// The params of all methods in one, for no two disagree about a name.
+/// The params of all methods in one, for no two disagree about a name. Clients send `null` for what they leave out.
 #[derive(Default, Deserialize)]
 pub(super) struct Params<'a> {
     #[serde(borrow)]
     pub(super) name: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow)]
     pub(super) arguments: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) cursor: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "protocolVersion")]
     pub(super) protocol_version: Option<Cow<'a, str>>,
-    #[serde(borrow, rename = "_meta", default, deserialize_with = "present")]
+    #[serde(borrow, rename = "_meta")]
     raw_meta: Option<&'a RawValue>,
     #[serde(skip)]
     pub(super) meta: Meta<'a>,
@@ -65,7 +68,7 @@ struct Envelope<'a> {
     id: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
     method: Option<&'a RawValue>,
-    #[serde(borrow, default, deserialize_with = "present")]
+    #[serde(borrow)]
     params: Option<&'a RawValue>,
     result: Option<IgnoredAny>,
     error: Option<IgnoredAny>,
@@ -129,14 +132,10 @@ impl<'a> Params<'a> {
     }
 }
 
-/// The caller's trace id: the one inside `traceparent` (W3C Trace Context) of `_meta` or the head, else `X-Trace-Id`.
+/// The caller's trace id: by `traceparent` of `_meta` or the head, else by `X-Trace-Id`.
 pub(super) fn trace_id(head: Option<&RequestHead<'_>>, meta: &Meta<'_>) -> Option<String> {
     let traceparent = meta.traceparent.as_deref().or_else(|| head.and_then(|head| head.traceparent));
-    let inner = |text: &str| text.split('-').nth(1).unwrap_or(text).to_owned();
-    traceparent
-        .map(inner)
-        .or_else(|| head.and_then(|head| head.trace_id).map(str::to_owned))
-        .filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic()))
+    trace::trace_id(traceparent, head.and_then(|head| head.trace_id))
 }
 
 /// Whether `json` is an object. Derived structs accept arrays too, so this comes before every typed parse.
@@ -231,16 +230,6 @@ mod tests {
         assert!(
             matches!(Message::parse(raw), Ok(Message::Notification { cancels: Some(id) }) if id == "\"a\"")
         );
-    }
-
-    #[test]
-    fn a_trace_id_that_no_record_should_hold_is_dropped() {
-        let head = |trace_id| RequestHead { trace_id: Some(trace_id), ..RequestHead::default() };
-        let long = "x".repeat(129);
-        assert_eq!(trace_id(Some(&head("t-1")), &Meta::default()).as_deref(), Some("t-1"));
-        for bad in ["", "a b", "tr\u{e4}ce", &long] {
-            assert_eq!(trace_id(Some(&head(bad)), &Meta::default()), None, "{bad}");
-        }
     }
 
     proptest! {

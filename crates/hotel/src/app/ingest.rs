@@ -4,7 +4,7 @@ mod limits;
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{Hotel, Request};
@@ -24,17 +24,17 @@ pub const OPERATION: &str = "hotel_ingest_message";
 pub struct AgentBusMessage {
     /// Where it comes from.
     pub source: AgentBusSource,
-    /// Subject.
+    /// Subject; without it that of the raw message.
     #[serde(default)]
     pub subject: Option<String>,
     /// `Name <address>`.
     #[serde(default)]
     pub from: Option<String>,
     /// `Name <address>` each.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub to: Vec<String>,
     /// `Name <address>` each.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub cc: Vec<String>,
     /// ISO-8601 with offset.
     pub received_at: String,
@@ -45,7 +45,7 @@ pub struct AgentBusMessage {
     #[serde(default)]
     pub html_body: Option<String>,
     /// Names and sizes only.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub attachments: Vec<AgentBusAttachment>,
     /// The whole raw message; the body is read from it when text_body and html_body are absent.
     #[serde(default)]
@@ -74,10 +74,10 @@ pub struct AgentBusAttachment {
     /// File name.
     pub name: String,
     /// Bytes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub size: u64,
     /// Media type.
-    #[serde(default, rename = "type")]
+    #[serde(default, rename = "type", deserialize_with = "null_as_default")]
     pub content_type: String,
 }
 
@@ -181,7 +181,11 @@ pub async fn agentbus(
     let (mut row, parsed, raw) = tokio::task::spawn_blocking(move || {
         let parsed = raw.as_deref().map(|raw| read_mail(raw, links));
         let (body, warnings) = body_of(&message, parsed.as_ref(), links);
-        (row_of_agentbus(&message, &body, &warnings, now, digest), parsed, raw)
+        let mut row = row_of_agentbus(&message, &body, &warnings, now, digest);
+        if let (None, Some(mail), Ok(row)) = (&message.subject, &parsed, &mut row) {
+            row.subject.clone_from(&mail.subject);
+        }
+        (row, parsed, raw)
     })
     .await
     .map_err(|_| Error::MailReader)?;
@@ -385,10 +389,21 @@ fn organisation(address: &str) -> Option<String> {
     (!domain.is_empty()).then_some(domain)
 }
 
+/// Mailers write null for what they do not have.
+fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Decodes base64, in lines as in mail (RFC 2045) or in one piece.
 fn decode_raw(text: &str) -> Result<Vec<u8>, Error> {
     use base64::Engine as _;
+    let text: String = text.split_ascii_whitespace().collect();
     base64::engine::general_purpose::STANDARD
-        .decode(text.trim())
+        .decode(text)
         .map_err(|_| invalid("$.raw_base64", "the raw message in base64 (RFC 4648) or null"))
 }
 

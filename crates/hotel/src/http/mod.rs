@@ -71,6 +71,7 @@ pub fn router(interfaces: Interfaces) -> Router {
     for route in &ROUTES {
         router = router.route(route.path, rest::method(route));
     }
+    let router = router.fallback(rest::not_found).method_not_allowed_fallback(rest::method_not_allowed);
     router.with_state(shared).merge(mcp::http::router(Arc::new(server), Some(bearer)))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Request as HttpRequest, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
 use govern::arguments;
@@ -13,6 +13,7 @@ use govern::audit::{Channel, Ending, Record};
 use govern::credentials::{BearerError, Caller};
 use govern::http::{BodyError, header_text, read_body};
 use govern::tool::Effect;
+use govern::trace;
 
 use super::Shared;
 use super::routes::{Done, Route};
@@ -20,9 +21,6 @@ use crate::app::Request;
 use crate::envelope::{Envelope, ErrorBody, log};
 use crate::error::Error;
 use crate::mcp::from_refusal;
-
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-const TRACE_ID: HeaderName = HeaderName::from_static("x-trace-id");
 
 /// The handler of a route. Once the body is read, the work runs to its end though the client goes away.
 pub(super) fn method(route: &'static Route) -> MethodRouter<Arc<Shared>> {
@@ -38,6 +36,16 @@ pub(super) fn method(route: &'static Route) -> MethodRouter<Arc<Shared>> {
     })
 }
 
+/// The answer to a path that leads nowhere.
+pub(super) async fn not_found(State(shared): State<Arc<Shared>>, http: HttpRequest) -> Response {
+    shared.misdirected(&Error::RouteNotFound, &http)
+}
+
+/// The answer to a method that a path does not have; the router adds which it has.
+pub(super) async fn method_not_allowed(State(shared): State<Arc<Shared>>, http: HttpRequest) -> Response {
+    shared.misdirected(&Error::MethodNotAllowed, &http)
+}
+
 async fn serve(
     shared: Arc<Shared>,
     route: &'static Route,
@@ -45,7 +53,7 @@ async fn serve(
     body: Body,
     request_id: String,
 ) -> Response {
-    let trace_id = trace_id(&head);
+    let trace_id = trace::of_headers(&head.headers);
     match admit(&shared, &head, body).await {
         Err(error) => shared.failure(&error, &request_id, trace_id.as_deref()),
         Ok((caller, bytes)) => {
@@ -134,6 +142,11 @@ fn success(request: &Request, done: Done) -> Response {
 }
 
 impl Shared {
+    fn misdirected(&self, error: &Error, http: &HttpRequest) -> Response {
+        let trace_id = trace::of_headers(http.headers());
+        self.failure(error, &self.hotel.random.request_id(), trace_id.as_deref())
+    }
+
     fn failure(&self, error: &Error, request_id: &str, trace_id: Option<&str>) -> Response {
         log(error, request_id);
         let envelope = Envelope::<()> {
@@ -165,9 +178,4 @@ fn json<T: serde::Serialize>(status: StatusCode, envelope: &Envelope<'_, T>) -> 
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
-}
-
-fn trace_id(head: &Parts) -> Option<String> {
-    let text = |name| header_text(&head.headers, name).map(str::trim).filter(|text| !text.is_empty());
-    text(&TRACEPARENT).or(text(&TRACE_ID)).map(str::to_owned)
 }

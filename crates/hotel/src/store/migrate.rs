@@ -8,10 +8,7 @@ use sqlx::sqlite::SqliteConnection;
 use super::StoreError;
 
 /// Every migration in order; a released one is never changed.
-const MIGRATIONS: &[(i64, &str, &str)] = &[
-    (1, "foundation", include_str!("migrations/0001_foundation.sql")),
-    (2, "batch_payload", include_str!("migrations/0002_batch_payload.sql")),
-];
+const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "foundation", include_str!("migrations/0001_foundation.sql"))];
 const COUNT: &str = "SELECT COUNT(*) FROM _sqlx_migrations";
 /// Two processes that make one SQLite file at once: the one that loses looks again.
 const ATTEMPTS: u32 = 5;
