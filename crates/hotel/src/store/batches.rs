@@ -12,6 +12,8 @@ record! {
         batch_id: i64,
         /// Hex SHA-256 of the canonical mapped payload.
         payload_digest: String,
+        /// ACTIVE or SUPERSEDED.
+        status: String,
     }
 }
 
@@ -112,21 +114,11 @@ pub struct NewTask {
 }
 
 impl Transaction<'_> {
-    /// The active batch of a message.
-    pub async fn active_batch(&mut self, inbox_id: i64) -> Result<Option<BatchRow>, Error> {
-        let sql = "SELECT batch_id, payload_digest FROM ai_batch WHERE inbox_id = $1 AND status = 'ACTIVE'";
-        Ok(self.first(sql, &[inbox_id.into()]).await?)
-    }
-
-    /// The batch that a message's payload became, be it superseded since: its answer is that batch for ever.
-    pub async fn batch_of_payload(
-        &mut self,
-        inbox_id: i64,
-        payload_digest: &str,
-    ) -> Result<Option<BatchRow>, Error> {
-        let sql = "SELECT batch_id, payload_digest FROM ai_batch WHERE inbox_id = $1 AND payload_digest = $2
-                   ORDER BY batch_id";
-        Ok(self.first(sql, &[inbox_id.into(), payload_digest.into()]).await?)
+    /// The batches of a message, oldest first: at most one is active, the others were superseded.
+    pub async fn batches_of_message(&mut self, inbox_id: i64) -> Result<Vec<BatchRow>, Error> {
+        let sql =
+            "SELECT batch_id, payload_digest, status FROM ai_batch WHERE inbox_id = $1 ORDER BY batch_id";
+        Ok(self.all(sql, &[inbox_id.into()]).await?)
     }
 
     /// The transitions of a batch in the order of the events.

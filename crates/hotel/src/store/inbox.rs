@@ -55,7 +55,7 @@ record! {
 }
 
 record! {
-    /// What tells one message from another.
+    /// What tells one message from another, with what a submission needs of it; never its body.
     #[derive(Debug, Clone)]
     pub struct InboxIdentity {
         /// Internal id.
@@ -68,6 +68,12 @@ record! {
         external_message_id: String,
         /// Internal id of the conversation.
         conversation_id: i64,
+        /// The sender's organisation.
+        agency: Option<String>,
+        /// When it was received, else dated, else ingested.
+        received_at: i64,
+        /// JSON list of {code, message}.
+        warnings: String,
         /// Hex SHA-256 of what was ingested.
         content_sha256: String,
     }
@@ -136,7 +142,9 @@ impl Transaction<'_> {
         provider: Option<&str>,
         channel: Option<&str>,
     ) -> Result<Vec<InboxIdentity>, Error> {
-        let sql = "SELECT inbox_id, provider, channel, external_message_id, conversation_id, content_sha256
+        let sql =
+            "SELECT inbox_id, provider, channel, external_message_id, conversation_id, agency, received_at,
+                     warnings, content_sha256
                    FROM platform_source_message_inbox
                    WHERE hotel_id = $1 AND (external_message_id = $2 OR bare_message_id = $2)
                      AND ($3 = '' OR provider = $3) AND ($4 = '' OR channel = $4)

@@ -29,7 +29,7 @@ use crate::domain::order::CANCELLED;
 use crate::domain::task::TaskStatus;
 use crate::error::{Error, SourceMessageChoice};
 use crate::store::batches::{BatchRow, NewBatch, TransitionRow};
-use crate::store::inbox::{InboxIdentity, InboxRow};
+use crate::store::inbox::InboxIdentity;
 use crate::store::orders::OrderChange;
 use crate::store::tasks::Move;
 use crate::store::{Realm, Transaction, boxed};
@@ -131,13 +131,15 @@ impl Job {
             self.submission.source_message_id.as_deref().ok_or(Error::MissingSourceMessageId)?;
         let identity = only_message(tx.find_messages(hotel_id, external_id, None, None).await?)?;
         tx.serialise_on(Realm::Orders, hotel_id, &self.decides_on(identity.inbox_id)).await?;
-        let earlier = tx.batch_of_payload(identity.inbox_id, &self.digest).await?;
+        let batches = tx.batches_of_message(identity.inbox_id).await?;
+        // A payload is one batch for ever, be it superseded since.
+        let earlier = batches.iter().find(|batch| batch.payload_digest == self.digest);
         let replay = earlier.is_some();
         let batch_id = if let Some(earlier) = earlier {
             earlier.batch_id
         } else {
-            if let Some(active) = tx.active_batch(identity.inbox_id).await? {
-                self.supersede(tx, hotel_id, &active).await?;
+            if let Some(active) = batches.iter().find(|batch| batch.status == "ACTIVE") {
+                self.supersede(tx, hotel_id, active).await?;
             }
             self.insert(tx, hotel_id, &identity).await?
         };
@@ -159,12 +161,11 @@ impl Job {
         &self,
         tx: &mut Transaction<'_>,
         hotel_id: i64,
-        identity: &InboxIdentity,
+        message: &InboxIdentity,
     ) -> Result<i64, Error> {
-        let message = tx.message(hotel_id, identity.inbox_id).await?.ok_or(Error::SourceMessageNotFound)?;
         let first_id = tx.take_ids(1 + 3 * self.events.len()).await?;
         let mut orders = self.orders(tx, hotel_id).await?;
-        let context = self.context(&message, first_id + 1);
+        let context = self.context(message, first_id + 1);
         let decisions = decide::decide(&context, &self.events, &mut orders)?;
         let batch = NewBatch {
             batch_id: first_id,
@@ -198,7 +199,7 @@ impl Job {
         Ok(Orders::new(orders, &open))
     }
 
-    fn context<'a>(&'a self, message: &InboxRow, first_id: i64) -> Context<'a> {
+    fn context<'a>(&'a self, message: &InboxIdentity, first_id: i64) -> Context<'a> {
         Context {
             catalog: &self.hotel.catalog,
             shape: self.submission.shape,

@@ -105,7 +105,7 @@ CREATE TABLE ai_batch (
 );
 CREATE UNIQUE INDEX ai_batch_one_active ON ai_batch (inbox_id) WHERE status = 'ACTIVE';
 -- One payload of a message is one batch for ever, whatever came after it.
-CREATE INDEX ai_batch_payload ON ai_batch (inbox_id, payload_digest);
+CREATE UNIQUE INDEX ai_batch_payload ON ai_batch (inbox_id, payload_digest);
 
 CREATE TABLE hotel_order (
     order_id BIGINT PRIMARY KEY,
