@@ -14,7 +14,8 @@ const PRINTING: [&str; 1] = ["crates/countersign/src/print.rs"];
 /// A rule gives back what is wrong with a line, if anything.
 type Rule = fn(path: &str, line: &str) -> Option<&'static str>;
 
-const RULES: [Rule; 4] = [no_registry_address, no_machine_path, no_silenced_test, no_printing];
+const RULES: [Rule; 5] =
+    [no_registry_address, no_machine_path, no_silenced_test, no_printing, no_open_conflict];
 
 /// Checks every tracked text file; prints each finding with its place.
 pub fn run() -> Result<(), String> {
@@ -75,6 +76,11 @@ fn no_machine_path(path: &str, line: &str) -> Option<&'static str> {
     (!data && FOLDERS.into_iter().any(begins_in)).then_some("has an absolute path of one machine")
 }
 
+fn no_open_conflict(_: &str, line: &str) -> Option<&'static str> {
+    let marker = line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    marker.then_some("a merge conflict was committed")
+}
+
 fn no_silenced_test(path: &str, line: &str) -> Option<&'static str> {
     let silenced = line.contains("#[ignore") || line.contains("todo!(");
     (has_extension(path, "rs") && silenced).then_some("a test is run or removed, code is written or left out")
@@ -112,6 +118,8 @@ mod tests {
             ("a.sh", "cd /home/someone/project"),
             ("a.rs", "    #[ignore]"),
             ("a.rs", "    todo!()"),
+            ("a.md", "<<<<<<< HEAD"),
+            ("a.md", ">>>>>>> other"),
             ("crates/hotel/src/lib.rs", "#[allow(clippy::print_stdout)]"),
         ] {
             assert_eq!(in_file(path, line).len(), 1, "{path}: {line}");
