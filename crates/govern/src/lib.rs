@@ -12,6 +12,7 @@ pub mod config;
 pub mod credentials;
 pub mod gate;
 pub mod http;
+pub mod language;
 pub mod logging;
 pub mod mcp;
 pub mod random;

@@ -10,7 +10,6 @@ mod envelope;
 mod error;
 mod faults;
 pub mod http;
-pub mod language;
 pub mod mail;
 pub mod mcp;
 pub mod metrics;
@@ -20,3 +19,4 @@ pub mod testing;
 
 pub use error::{Error, Fault, SourceMessageChoice};
 pub use faults::Faults;
+pub use govern::language;

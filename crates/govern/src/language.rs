@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// `[hotel] language`.
+/// The `language` of a section of the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 pub enum Language {
     /// Simplified Chinese.

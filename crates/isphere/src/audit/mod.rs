@@ -1,0 +1,1 @@
+//! The audit trail: append-only JSON lines, chained and keyed.

@@ -1,0 +1,1 @@
+//! Files on this machine: the inbound and the outbound folder.

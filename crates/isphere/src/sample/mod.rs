@@ -1,0 +1,1 @@
+//! A generated organisation, for the mock source and for sample stores.

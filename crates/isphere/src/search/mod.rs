@@ -1,0 +1,1 @@
+//! Finding people, groups and text as people expect: folding, pinyin, ranks.

@@ -1,0 +1,1 @@
+//! Sending: preview, gate, ledger.

@@ -1,0 +1,1 @@
+//! The client's local store, read through a profile.

@@ -1,0 +1,1 @@
+//! The mock source: a generated organisation.
