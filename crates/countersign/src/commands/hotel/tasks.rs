@@ -9,7 +9,7 @@ use hotel::app::{
 };
 use serde_json::Value;
 
-use super::{CommandError, LIST_LIMIT, not_blank};
+use crate::commands::{CommandError, LIST_LIMIT, not_blank};
 use crate::{
     print::{
         self,

@@ -9,7 +9,7 @@ use hotel::app::{
 };
 use serde_json::Value;
 
-use super::{CommandError, LIST_LIMIT};
+use crate::commands::{CommandError, LIST_LIMIT};
 use crate::{
     print::{
         self,

@@ -19,7 +19,7 @@ use tokio::{
     time::{Interval, interval},
 };
 
-use super::{CommandError, explain};
+use crate::commands::{CommandError, explain};
 use crate::{
     print,
     session::{LOCAL, request},

@@ -1,8 +1,16 @@
 //! `countersign hotel …`: the server and its data.
 
+mod hotels;
+mod ingest;
+mod messages;
+mod migrate;
+mod serve;
+mod tasks;
+mod tokens;
+
 use clap::{Args, Subcommand};
 
-use super::{CommandError, hotels, ingest, messages, migrate, serve, tasks, tokens};
+use super::CommandError;
 use crate::{
     config::{Config, Flags},
     session,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use hotel::app::Hotel;
 
-use super::CommandError;
+use crate::commands::CommandError;
 use crate::{
     config::{Config, address},
     server::{Server, bind},

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use hotel::app::{Hotel, tokens};
 
-use super::{CommandError, not_blank};
+use crate::commands::{CommandError, not_blank};
 use crate::{
     print,
     session::{LOCAL, request},
