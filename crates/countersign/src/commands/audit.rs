@@ -16,8 +16,8 @@ use serde_json::json;
 use super::CommandError;
 use crate::{
     config::{Config, Flags},
+    halves::hotel::DATA_FOLDER,
     print,
-    session::DATA_FOLDER,
 };
 
 /// Rows that `audit export` reads at once.

@@ -21,8 +21,8 @@ use tokio::{
 
 use crate::commands::{CommandError, explain};
 use crate::{
+    halves::{LOCAL, hotel::request},
     print,
-    session::{LOCAL, request},
 };
 
 /// Messages on their way at once. Those that wait for the disk share one commit.

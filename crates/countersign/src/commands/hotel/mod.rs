@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use super::CommandError;
 use crate::{
     config::{Config, Flags},
-    session,
+    halves,
 };
 
 /// The hotel server and its data
@@ -56,7 +56,7 @@ impl Hotel {
         if writes && config.policy.read_only {
             return Err(CommandError::ReadOnly);
         }
-        let hotel = session::open(&config).await?;
+        let hotel = halves::hotel::open(&config).await?;
         let ended = match action {
             Action::Migrate(_) => Ok(()),
             Action::Serve(serve) => serve.run(&hotel, config).await,

@@ -8,7 +8,7 @@ use hotel::app::Hotel;
 use crate::commands::CommandError;
 use crate::{
     config::{Config, address},
-    server::{Server, bind},
+    halves::{bind, hotel::Server},
 };
 
 /// Serve MCP, REST, health and metrics over HTTP, or MCP over stdin and stdout

@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::commands::{CommandError, LIST_LIMIT, not_blank};
 use crate::{
+    halves::hotel::request,
     print::{
         self,
         Field::{Line, Lines},
     },
-    session::request,
 };
 
 /// List, show, confirm and reject tasks

@@ -7,8 +7,8 @@ use hotel::app::{Hotel, tokens};
 
 use crate::commands::{CommandError, not_blank};
 use crate::{
+    halves::{LOCAL, hotel::request},
     print,
-    session::{LOCAL, request},
 };
 
 /// Add, list and revoke bearer tokens
