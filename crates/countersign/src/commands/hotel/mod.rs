@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 
 use super::CommandError;
 use crate::{
-    config::{Config, Flags},
+    config::{Config, HotelFlags},
     halves,
 };
 
@@ -21,7 +21,7 @@ use crate::{
 #[command(after_help = "Example: countersign hotel ingest ./mails --db sqlite:countersign-data/hotel.db")]
 pub(crate) struct Hotel {
     #[command(flatten)]
-    pub(crate) flags: Flags,
+    pub(crate) flags: HotelFlags,
     #[command(subcommand)]
     action: Action,
 }
