@@ -33,10 +33,12 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the whole hotel server on a folder of its own, with e-mails to try it on
+    /// Run both halves on a folder of their own, with e-mails and a generated organisation to try them on
     Demo(commands::demo::Demo),
     /// The hotel server and its data
     Hotel(commands::hotel::Hotel),
+    /// Contacts, messages and files of the iSphere client for agents
+    Isphere(commands::isphere::Isphere),
     /// Check and read the audit trail
     Audit(commands::audit::Audit),
     /// Serve the tools that the conformance suite and the benches call
@@ -51,6 +53,7 @@ impl Command {
     fn config(&self) -> Result<Config, CommandError> {
         match self {
             Self::Hotel(hotel) => hotel.flags.load(),
+            Self::Isphere(isphere) => isphere.flags.load(),
             Self::Audit(audit) => audit.flags.load(),
             // These are the same everywhere, whatever lies in the current folder.
             Self::Demo(demo) => Ok(demo.config()),
@@ -63,6 +66,7 @@ impl Command {
         match self {
             Self::Demo(_) | Self::Fixture(_) => "info",
             Self::Hotel(hotel) => hotel.log_filter(),
+            Self::Isphere(isphere) => isphere.log_filter(),
             Self::Audit(_) | Self::Docs(_) => "off",
         }
     }
@@ -71,6 +75,7 @@ impl Command {
         match self {
             Self::Demo(demo) => demo.run(config).await,
             Self::Hotel(hotel) => hotel.run(config).await,
+            Self::Isphere(isphere) => isphere.run(config).await,
             Self::Audit(audit) => audit.run(&config).await,
             Self::Fixture(fixture) => fixture.run().await,
             Self::Docs(docs) => docs.run(),

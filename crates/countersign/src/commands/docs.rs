@@ -5,6 +5,7 @@ use std::fmt::Write;
 use clap::{Args, ValueEnum};
 use govern::tool::{SchemaProfile, Service, Tool};
 use hotel::mcp::HotelTools;
+use isphere::tools::IsphereTools;
 use serde_json::Value;
 
 use super::CommandError;
@@ -34,16 +35,22 @@ fn tools_page() -> String {
     let mut page = String::from(
         "# Tools\n\n\
          Written by `cargo xtask docs`; change the tools instead. Arguments are those of the `portable` schema\n\
-         profile. What the answers mean is in [hotel/contract.en.md](hotel/contract.en.md) and\n\
-         [hotel/contract.zh-CN.md](hotel/contract.zh-CN.md).\n",
+         profile. What the answers mean is in the contract pages: TH Hotel [en](hotel/contract.en.md),\n\
+         [zh-CN](hotel/contract.zh-CN.md); iSphere [en](isphere/contract.en.md), [zh-CN](isphere/contract.zh-CN.md).\n",
     );
+    page.push_str("\n# TH Hotel\n");
     for tool in HotelTools::tools() {
-        describe(&mut page, tool);
+        let output = (tool.output)(SchemaProfile::Contract);
+        describe(&mut page, tool, "`data` of the answer", &output["properties"]["data"]);
+    }
+    page.push_str("\n# iSphere\n");
+    for tool in IsphereTools::tools() {
+        describe(&mut page, tool, "The answer", &(tool.output)(SchemaProfile::Contract));
     }
     page.trim_end().to_owned()
 }
 
-fn describe(page: &mut String, tool: &Tool<HotelTools>) {
+fn describe<S>(page: &mut String, tool: &Tool<S>, answer: &str, output: &Value) {
     let Tool { name, title, description, toolset, scope, effect, .. } = tool;
     // Writing to a String cannot fail.
     let _ = write!(
@@ -55,9 +62,8 @@ fn describe(page: &mut String, tool: &Tool<HotelTools>) {
         tool.hints.open_world,
     );
     let input = (tool.input)(SchemaProfile::Portable);
-    let output = (tool.output)(SchemaProfile::Contract);
     table(page, "Arguments", &input);
-    table(page, "`data` of the answer", &output["properties"]["data"]);
+    table(page, answer, output);
 }
 
 /// The members of an object schema, nested ones under their path.

@@ -5,6 +5,7 @@ pub(crate) mod demo;
 pub(crate) mod docs;
 pub(crate) mod fixture;
 pub(crate) mod hotel;
+pub(crate) mod isphere;
 
 use std::{io, path::PathBuf};
 

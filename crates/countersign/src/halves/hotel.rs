@@ -3,6 +3,7 @@
 
 use std::{io, net::SocketAddr, path::Path, sync::Arc};
 
+use axum::Router;
 use futures_util::future::BoxFuture;
 use govern::{
     audit::{Channel, Record, Recorder, RecorderHandle, Sink, SinkError},
@@ -78,6 +79,7 @@ pub(crate) struct Server {
     recorder: Recorder,
     flusher: RecorderHandle,
     sealer: SealerHandle,
+    bearer: Arc<Bearer>,
     shutdown: BoxFuture<'static, ()>,
     options: mcp::McpOptions,
 }
@@ -92,23 +94,30 @@ impl Server {
         let sealer =
             Sealer::new(hotel.db.clone(), hotel.audit_key.clone(), hotel.clock.clone(), &hotel.random)
                 .start();
+        let credentials = Arc::new(TokenStore::new(hotel.db.clone()));
+        let bearer = Arc::new(Bearer::new(credentials, hotel.clock.clone()));
         let shutdown = Box::pin(shutdown_signal());
-        Ok(Self { hotel, gate, recorder, flusher, sealer, shutdown, options: config.mcp })
+        Ok(Self { hotel, gate, recorder, flusher, sealer, bearer, shutdown, options: config.mcp })
     }
 
-    /// Serves the port until SIGTERM or Ctrl-C, lets requests in flight end, and writes the last records.
-    pub(crate) async fn http(self, listener: TcpListener, bound: SocketAddr) {
-        let credentials = Arc::new(TokenStore::new(self.hotel.db.clone()));
+    /// Who may call: the holders of the hotel's tokens.
+    pub(crate) fn bearer(&self) -> Arc<Bearer> {
+        Arc::clone(&self.bearer)
+    }
+
+    /// Serves the port, and `beside` on it, until SIGTERM or Ctrl-C; lets requests in flight end, and writes the last
+    /// records.
+    pub(crate) async fn http(self, listener: TcpListener, bound: SocketAddr, beside: Router) {
         let interfaces = Interfaces {
             hotel: Arc::clone(&self.hotel),
             gate: Arc::clone(&self.gate),
             recorder: self.recorder.clone(),
-            bearer: Arc::new(Bearer::new(credentials, self.hotel.clock.clone())),
+            bearer: self.bearer,
             options: self.options.clone(),
             loopback_only: bound.ip().is_loopback(),
         };
         tracing::info!("listening on http://{bound}/mcp");
-        govern::http::serve(listener, router(interfaces), self.shutdown).await;
+        govern::http::serve(listener, router(interfaces).merge(beside), self.shutdown).await;
         end(self.flusher, self.sealer).await;
     }
 

@@ -1,6 +1,7 @@
 //! The halves of the product as the commands use them: opened from the configuration, and served.
 
 pub(crate) mod hotel;
+pub(crate) mod isphere;
 
 use std::net::SocketAddr;
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::Router;
 use clap::Args;
 use hotel::app::Hotel;
 
@@ -32,7 +33,7 @@ impl Serve {
             return Server::start(Arc::clone(hotel), config)?.stdio().await;
         }
         let (listener, bound) = bind(self.listen.as_deref().unwrap_or(&config.hotel.listen)).await?;
-        Server::start(Arc::clone(hotel), config)?.http(listener, bound).await;
+        Server::start(Arc::clone(hotel), config)?.http(listener, bound, Router::new()).await;
         Ok(())
     }
 }

@@ -1,0 +1,54 @@
+//! `countersign isphere …`: the server of the six tools, and what an operator needs to set it up.
+
+mod doctor;
+mod index;
+mod inspect;
+mod sample;
+mod serve;
+mod tokens;
+
+use clap::{Args, Subcommand};
+
+use super::CommandError;
+use crate::{
+    config::{Config, IsphereFlags},
+    halves,
+};
+
+/// Contacts, messages and files of the iSphere client for agents
+#[derive(Debug, Args)]
+#[command(after_help = "Example: countersign isphere serve --config countersign.toml")]
+pub(crate) struct Isphere {
+    #[command(flatten)]
+    pub(crate) flags: IsphereFlags,
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Serve(serve::Serve),
+    Doctor(doctor::Doctor),
+    Inspect(inspect::Inspect),
+    Index(index::Index),
+    Sample(sample::Sample),
+    Tokens(tokens::Tokens),
+}
+
+impl Isphere {
+    /// What is logged without `RUST_LOG`.
+    pub(crate) fn log_filter(&self) -> &'static str {
+        if matches!(self.action, Action::Serve(_)) { "info" } else { "off" }
+    }
+
+    pub(crate) async fn run(self, config: Config) -> Result<(), CommandError> {
+        match self.action {
+            Action::Serve(serve) => serve.run(halves::isphere::open(&config)?, config).await,
+            Action::Doctor(doctor) => doctor.run(&config).await,
+            Action::Inspect(inspect) => inspect.run(),
+            Action::Index(index) => index.run(&config.isphere),
+            Action::Sample(sample) => sample.run(),
+            Action::Tokens(tokens) => tokens.run(&config.isphere),
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! `countersign isphere serve`
+
+use std::sync::Arc;
+
+use clap::Args;
+use isphere::app::Isphere;
+
+use crate::{
+    commands::CommandError,
+    config::{Config, address},
+    halves::{bind, isphere::Server},
+};
+
+/// Serve the six tools over stdin and stdout, or with --http over HTTP
+///
+/// Over stdio the caller is the local process that started this one and may do all that [policy] allows; the audit
+/// trail names [isphere] operator_id. Over HTTP every caller needs a bearer token (`countersign isphere tokens add`),
+/// whose name is the operator. Logs go to stderr.
+#[derive(Debug, Args)]
+#[command(after_help = "Example: countersign isphere serve --http 127.0.0.1:8760")]
+pub(crate) struct Serve {
+    /// Serve over HTTP on this address and port; port 0 takes a free one, which the log names
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    http: Option<String>,
+}
+
+impl Serve {
+    pub(crate) async fn run(self, isphere: Arc<Isphere>, config: Config) -> Result<(), CommandError> {
+        let Some(address) = self.http else {
+            return Server::start(isphere, &config)?.stdio().await;
+        };
+        let (listener, bound) = bind(&address).await?;
+        Server::start(isphere, &config)?.http(listener, bound).await
+    }
+}

@@ -1,0 +1,93 @@
+//! The iSphere half: opened from the configuration, and the running server that `isphere serve` and `demo` start and
+//! end in the same way.
+
+use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
+
+use axum::Router;
+use futures_util::future::BoxFuture;
+use govern::{
+    audit::{Recorder, RecorderHandle},
+    clock::Clock,
+    credentials::{Bearer, Caller, file::FileTokens},
+    gate::Gate,
+    http::shutdown_signal,
+    mcp,
+    random::Random,
+    tool::Service,
+};
+use isphere::{app::Isphere, audit::trail::Trail, settings::Settings, tools::IsphereTools};
+use tokio::net::TcpListener;
+
+use super::LOCAL;
+use crate::{commands::CommandError, config::Config};
+
+/// Where the endpoint is when this half has a port to itself.
+const PATH: &str = "/mcp";
+
+/// The running half: its protocol server, and the task that keeps its records.
+pub(crate) struct Server {
+    isphere: Arc<Isphere>,
+    mcp: Arc<mcp::Server<IsphereTools>>,
+    flusher: RecorderHandle,
+    shutdown: BoxFuture<'static, ()>,
+}
+
+/// Opens the state folder, the keys and the sources.
+pub(crate) fn open(config: &Config) -> Result<Arc<Isphere>, CommandError> {
+    let opened = Isphere::open(config.isphere.clone(), &config.policy, Clock::System, Random::System)?;
+    Ok(Arc::new(opened))
+}
+
+/// Where the bearer tokens of this half are kept.
+pub(crate) fn tokens_file(settings: &Settings) -> PathBuf {
+    settings.state_dir.join("tokens.json")
+}
+
+impl Server {
+    /// Starts recording, and listens for the signals to end.
+    pub(crate) fn start(isphere: Arc<Isphere>, config: &Config) -> Result<Self, CommandError> {
+        let gate = Arc::new(Gate::new(&config.policy, IsphereTools::tools()));
+        let trail = Trail::open(&isphere.settings.state_dir, isphere.key.clone(), isphere.clock.clone())?;
+        let (recorder, flusher) = Recorder::start(Arc::new(trail));
+        let mcp = Arc::new(mcp::Server::new(
+            Arc::new(IsphereTools(Arc::clone(&isphere))),
+            gate,
+            recorder,
+            config.mcp.clone(),
+            isphere.clock.clone(),
+            isphere.random.clone(),
+        ));
+        Ok(Self { isphere, mcp, flusher, shutdown: Box::pin(shutdown_signal()) })
+    }
+
+    /// The endpoint at `path`, for those whom `bearer` knows.
+    pub(crate) fn router(&self, path: &str, bearer: Arc<Bearer>) -> Router {
+        mcp::http::router(Arc::clone(&self.mcp), path, Some(bearer))
+    }
+
+    /// Serves the port until SIGTERM or Ctrl-C, lets requests in flight end, and writes the last records.
+    pub(crate) async fn http(self, listener: TcpListener, bound: SocketAddr) -> Result<(), CommandError> {
+        let tokens = FileTokens::open(&tokens_file(&self.isphere.settings))?;
+        let bearer = Arc::new(Bearer::new(Arc::new(tokens), self.isphere.clock.clone()));
+        let router = self.router(PATH, bearer);
+        tracing::info!("listening on http://{bound}{PATH}");
+        govern::http::serve(listener, router, self.shutdown).await;
+        self.flusher.shutdown().await;
+        Ok(())
+    }
+
+    /// Serves stdin and stdout until end of input, SIGTERM or Ctrl-C. The caller is the local process.
+    pub(crate) async fn stdio(self) -> Result<(), CommandError> {
+        let operator = self.isphere.settings.operator_id.clone().unwrap_or_else(|| LOCAL.to_owned());
+        let caller = Arc::new(Caller { name: operator, ..Caller::local() });
+        let ended =
+            mcp::stdio::serve_until(self.mcp, caller, io::stdin(), io::stdout(), self.shutdown).await;
+        self.flusher.shutdown().await;
+        ended.map_err(CommandError::Serve)
+    }
+
+    /// Writes the last records; for who serves the router himself.
+    pub(crate) async fn end(self) {
+        self.flusher.shutdown().await;
+    }
+}
