@@ -6,9 +6,9 @@ use std::{
 };
 
 use clap::Args;
-use govern::{gate::Policy, mcp::McpOptions};
-use hotel::{app::ChangedPayload, language::Language, mail::LinkPolicy};
-use isphere::settings::Settings;
+use govern::{gate::Policy, mcp::McpOptions, tool::Service};
+use hotel::{app::ChangedPayload, language::Language, mail::LinkPolicy, mcp::HotelTools};
+use isphere::{settings::Settings, tools::IsphereTools};
 use serde::{Deserialize, de::IntoDeserializer};
 
 use crate::commands::CommandError;
@@ -120,7 +120,15 @@ fn load(
     // A variable that is not Unicode cannot be one of ours.
     let environment = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    Ok(govern::config::load(file, environment, flags)?)
+    let config: Config = govern::config::load(file, environment, flags)?;
+    config.policy.check(&known_tools())?;
+    Ok(config)
+}
+
+/// The toolset and name of every tool of the product, for a policy may name any.
+fn known_tools() -> Vec<(&'static str, &'static str)> {
+    let hotel = HotelTools::tools().iter().map(|tool| (tool.toolset, tool.name));
+    hotel.chain(IsphereTools::tools().iter().map(|tool| (tool.toolset, tool.name))).collect()
 }
 
 /// Reads an address to listen on, `HOST:PORT`.
@@ -177,6 +185,8 @@ mod tests {
             toolsets = ["hotel"]
             disabled_tools = []
             per_minute = 60
+            allow = ["group:1001"]
+            deny = ["contact:7"]
             [hotel]
             db = "postgres://u:hunter2@host/db"
             listen = "127.0.0.1:1"
@@ -206,6 +216,7 @@ mod tests {
         assert_eq!(config.hotel.text_links, LinkPolicy::Keep);
         assert_eq!(config.hotel.on_changed_payload, ChangedPayload::SupersedeUntouched);
         assert!(config.policy.read_only);
+        assert_eq!(config.policy.check(&known_tools()), Ok(()));
         assert!(!format!("{config:?}").contains("hunter2"));
     }
 }
