@@ -1,1 +1,3 @@
-//! Files on this machine: the inbound and the outbound folder.
+//! Files that come in and go out: always inside one configured folder, never through a link.
+
+pub mod names;
