@@ -29,6 +29,7 @@ fn record(number: u32) -> Record {
         code: number.is_multiple_of(3).then(|| "OBJECT_NOT_FOUND".into()),
         target: Some("ORDER:1001".to_owned()),
         digest: Some(GENESIS.to_owned()),
+        detail: None,
         duration_us: u64::from(number) * 100,
     }
 }
