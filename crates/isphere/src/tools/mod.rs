@@ -2,8 +2,13 @@
 
 mod arguments;
 mod cursor;
+mod download;
 pub mod envelope;
+mod message_view;
 mod paging;
+mod receive_files;
+mod receive_messages;
+mod resolve;
 mod schemas;
 mod search_contacts;
 mod search_groups;
@@ -25,7 +30,8 @@ const TOOLSET: &str = "isphere";
 #[derive(Debug)]
 pub struct IsphereTools(pub Arc<Isphere>);
 
-static TOOLS: [Tool<IsphereTools>; 2] = [search_contacts::TOOL, search_groups::TOOL];
+static TOOLS: [Tool<IsphereTools>; 4] =
+    [search_contacts::TOOL, search_groups::TOOL, receive_messages::TOOL, receive_files::TOOL];
 
 impl Service for IsphereTools {
     fn tools() -> &'static [Tool<Self>] {
@@ -41,6 +47,8 @@ impl Service for IsphereTools {
         let error = Error::Refused { refusal: refusal.clone(), effect: tool.effect };
         match tool.name {
             search_groups::NAME => self.failure::<search_groups::Groups>(attempt, &error),
+            receive_messages::NAME => self.failure::<receive_messages::Messages>(attempt, &error),
+            receive_files::NAME => self.failure::<receive_files::Files>(attempt, &error),
             _ => self.failure::<search_contacts::Contacts>(attempt, &error),
         }
     }
