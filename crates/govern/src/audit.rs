@@ -92,6 +92,8 @@ pub struct Record {
     pub target: Option<String>,
     /// The digest of what was acted with.
     pub digest: Option<String>,
+    /// Further fields of the half's own: an object as JSON text.
+    pub detail: Option<String>,
     /// How long it took, in microseconds.
     pub duration_us: u64,
 }
@@ -310,6 +312,7 @@ mod tests {
             code: None,
             target: None,
             digest: None,
+            detail: None,
             duration_us: 5,
         }
     }

@@ -117,6 +117,7 @@ pub struct Outcome {
     pub(crate) recorded_by_tool: bool,
     pub(crate) target: Option<String>,
     pub(crate) digest: Option<String>,
+    pub(crate) detail: Option<String>,
 }
 
 impl Outcome {
@@ -162,6 +163,14 @@ impl Outcome {
         self
     }
 
+    /// Further fields of the half's own for the audit record: `fields` is an object of ids, codes and counts, never
+    /// content.
+    #[must_use]
+    pub fn detail<T: Serialize>(mut self, fields: &T) -> Self {
+        self.detail = Some(to_json(fields));
+        self
+    }
+
     /// Replaces the text block by these content blocks (an array of MCP `ContentBlock`).
     #[must_use]
     pub fn content<T: Serialize>(mut self, blocks: &[T]) -> Self {
@@ -194,6 +203,7 @@ impl Outcome {
             recorded_by_tool: false,
             target: None,
             digest: None,
+            detail: None,
         }
     }
 }

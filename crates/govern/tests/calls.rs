@@ -48,6 +48,8 @@ async fn every_call_is_recorded_however_it_ends() {
         "own_record keeps its own"
     );
     assert_eq!(records[0].target.as_deref(), Some("G1"));
+    assert_eq!(records[0].detail.as_deref(), Some(r#"{"length":1}"#));
+    assert_eq!(records[2].detail.as_deref(), Some(r#"{"allowed":false}"#), "also of a refused call");
     assert_eq!((records[0].caller.as_str(), records[0].channel), ("local", Channel::McpStdio));
     assert!(records[0].request_id.starts_with("req-"));
 }

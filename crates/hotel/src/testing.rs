@@ -86,7 +86,7 @@ impl Rig {
 async fn create_database(server: &str) -> (String, String) {
     let mut suffix = [0; 8];
     Random::System.fill(&mut suffix);
-    let name = format!("countersign_test_{}", crate::audit::hex(&suffix));
+    let name = format!("countersign_test_{}", govern::hex::hex(&suffix));
     run_on_server(server, format!("CREATE DATABASE {name}")).await;
     let base = server.rsplit_once('/').map_or(server, |(base, _)| base);
     (format!("{base}/{name}"), name)

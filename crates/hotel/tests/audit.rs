@@ -5,6 +5,8 @@
 use std::time::Duration;
 
 use govern::audit::{Channel, Ending, Record, Sink as _};
+use govern::hex::hex;
+use govern::key::KeyFileError;
 use govern::random::Random;
 use govern::tool::Effect;
 use hotel::audit::seal::{GENESIS, Head, Sealer};
@@ -29,6 +31,7 @@ fn record(number: u32) -> Record {
         code: number.is_multiple_of(3).then(|| "OBJECT_NOT_FOUND".into()),
         target: Some("ORDER:1001".to_owned()),
         digest: Some(GENESIS.to_owned()),
+        detail: None,
         duration_us: u64::from(number) * 100,
     }
 }
@@ -205,7 +208,7 @@ async fn a_forged_row_with_a_plain_hash_is_located() {
     on_each_database(async |rig| {
         trail(&rig).await;
         let event = Event::from_record(900_000, &record(13));
-        let plain = hotel::audit::hex(&Sha256::digest(serde_json::to_vec(&event).unwrap()));
+        let plain = hex(&Sha256::digest(serde_json::to_vec(&event).unwrap()));
         insert(&rig, event, plain).await;
         let report = check(&rig, None).await;
         assert_eq!(report.first_bad, Some(13));
@@ -223,7 +226,7 @@ async fn a_forged_seal_with_a_plain_hash_is_located() {
         let digest = rig.hotel.audit_key.digest(&event);
         insert(&rig, event, digest.clone()).await;
         let chained = Sha256::digest(format!("{}\n13 {digest}\n", head.digest));
-        let sha256 = hotel::audit::hex(&chained);
+        let sha256 = hex(&chained);
         let seal = format!(
             "INSERT INTO audit_seal VALUES (13, 13, 1, '{sha256}', '{}', '{sha256}', 1)",
             head.digest
@@ -461,7 +464,7 @@ async fn a_key_file_with_something_else_in_it_is_refused() {
         let path = folder.path().join("audit.key");
         std::fs::write(&path, "ab".repeat(31)).unwrap();
         let refused = AuditKey::open(&rig.hotel.db, &path, &Random::System).await.unwrap_err();
-        assert!(matches!(refused, KeyError::Malformed(_)), "{refused}");
+        assert!(matches!(refused, KeyError::File(KeyFileError::Malformed(_))), "{refused}");
     })
     .await;
 }

@@ -71,7 +71,7 @@ impl<S: Service> Server<S> {
         }
         if let Err(refusal) = self.gate.admit(tool, caller, call.received_ms) {
             let outcome = self.service.refuse(tool, &refusal, &call);
-            pending.end(Ending::Refused, outcome.code.clone().or(Some(refusal.code().into())));
+            pending.end_refused(&outcome, &refusal);
             return Ok(self.result(id, era, &outcome));
         }
         let outcome = match tool.effect {
@@ -208,6 +208,7 @@ impl Pending {
             code: Some("CANCELLED".into()),
             target: None,
             digest: None,
+            detail: None,
             duration_us: 0,
         };
         Self(Some((slot, record, watch)))
@@ -225,12 +226,22 @@ impl Pending {
             self.0 = None;
             return;
         }
+        self.describe(outcome);
+        let ending = if outcome.code.is_some() { Ending::Error } else { Ending::Ok };
+        self.end(ending, outcome.code.clone());
+    }
+
+    fn end_refused(mut self, outcome: &Outcome, refusal: &Refusal) {
+        self.describe(outcome);
+        self.end(Ending::Refused, outcome.code.clone().or(Some(refusal.code().into())));
+    }
+
+    fn describe(&mut self, outcome: &Outcome) {
         if let Some((_, record, _)) = &mut self.0 {
             record.target.clone_from(&outcome.target);
             record.digest.clone_from(&outcome.digest);
+            record.detail.clone_from(&outcome.detail);
         }
-        let ending = if outcome.code.is_some() { Ending::Error } else { Ending::Ok };
-        self.end(ending, outcome.code.clone());
     }
 }
 

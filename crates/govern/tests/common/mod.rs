@@ -95,7 +95,10 @@ fn echo(call: &Call<'_>) -> Outcome {
         Ok(Echo { text, keys }) => {
             let group = keys.and_then(|keys| keys.group_code).unwrap_or_default();
             let value = json!({"text": text, "caller": call.caller.name, "trace": call.trace_id});
-            Outcome::ok(&value, format!("said {text}")).untrusted().target(group)
+            Outcome::ok(&value, format!("said {text}"))
+                .untrusted()
+                .target(group)
+                .detail(&json!({"length": text.chars().count()}))
         }
         Err(fault) => Outcome::error("INVALID_ARGUMENT", &json!({"error": fault.message}), fault.message),
     }
@@ -127,7 +130,8 @@ impl Service for Desk {
         &TOOLS
     }
     fn refuse(&self, _: &Tool<Self>, refusal: &Refusal, _: &Call<'_>) -> Outcome {
-        Outcome::error(refusal.code(), &json!({"error": refusal.code()}), "refused")
+        let outcome = Outcome::error(refusal.code(), &json!({"error": refusal.code()}), "refused");
+        outcome.detail(&json!({"allowed": false}))
     }
     fn info() -> ServerInfo {
         ServerInfo { name: "desk", title: "Desk", version: "1.2.3", instructions: "Be brief." }

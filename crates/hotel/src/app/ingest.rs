@@ -4,11 +4,11 @@ mod limits;
 
 use std::sync::Arc;
 
+use govern::hex::hex;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::{Hotel, Request};
-use crate::audit::hex;
 use crate::error::{Error, Fault};
 use crate::mail::{self, Address, Attachment, Body, Mail, MailWarning};
 use crate::store::conversations::Origin;

@@ -98,6 +98,7 @@ impl Hotel {
             code: None,
             target: Some(target),
             digest,
+            detail: None,
             duration_us: u64::try_from(elapsed).unwrap_or(0).saturating_mul(1000),
         };
         self.metrics.observe(&record);

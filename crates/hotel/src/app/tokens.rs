@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use govern::credentials::{Caller, Credentials, CredentialsUnavailable, Scope, Secret};
+use govern::hex::hex;
 use serde::Serialize;
 
 use super::{Hotel, Request, not_blank};
-use crate::audit::hex;
 use crate::error::Error;
 use crate::store::tokens::TokenRow;
 use crate::store::{Db, boxed};

@@ -45,13 +45,3 @@ impl Sink for DatabaseSink {
         })
     }
 }
-
-/// Lower-case hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        write!(text, "{byte:02x}").ok();
-        text
-    })
-}

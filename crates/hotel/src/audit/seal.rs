@@ -12,13 +12,14 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use govern::clock::Clock;
+use govern::hex::hex;
 use govern::random::Random;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::{AuditKey, Seal, hex};
+use super::{AuditKey, Seal};
 use crate::error::Error;
 use crate::store::{Db, Lease, Transaction, boxed};
 

@@ -120,6 +120,7 @@ async fn run(shared: &Shared, route: &Route, caller: &Caller, request: &Request,
             code: result.as_ref().err().map(|error| error.code().into()),
             target: None,
             digest: None,
+            detail: None,
             duration_us: watch.elapsed_us(),
         });
     }

@@ -1,1 +1,4 @@
 //! The audit trail: append-only JSON lines, chained and keyed.
+
+mod folder;
+pub mod key;

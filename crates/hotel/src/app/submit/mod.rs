@@ -14,6 +14,7 @@ pub(super) mod warnings;
 
 use std::sync::Arc;
 
+use govern::hex::hex;
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest as _, Sha256};
@@ -23,7 +24,6 @@ pub use warnings::of_status as status_warning;
 
 use super::target::Orders;
 use super::{ChangedPayload, Hotel, Request};
-use crate::audit::hex;
 use crate::domain::keys::CaseKeys;
 use crate::domain::order::CANCELLED;
 use crate::domain::task::TaskStatus;
