@@ -2,3 +2,4 @@
 
 pub mod inbound;
 pub mod names;
+pub mod outbound;
