@@ -3,8 +3,10 @@
 //! `tools → sources, sending, files`; a source knows nothing of tools. [`sources::Source`] is the one way to the
 //! client's data; [`audit`] keeps the record of every call in chained JSON lines.
 
+pub mod access;
+pub mod app;
 pub mod audit;
-mod error;
+pub mod error;
 pub mod files;
 pub mod model;
 pub mod sample;

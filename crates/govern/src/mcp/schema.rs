@@ -38,6 +38,17 @@ pub fn nullable_result(kind: &str, description: &str, profile: SchemaProfile) ->
     }
 }
 
+/// An object of a result that may be null: the portable profile says no type.
+pub fn nullable_object(mut schema: Value, profile: SchemaProfile) -> Value {
+    if let Value::Object(members) = &mut schema {
+        match profile {
+            SchemaProfile::Portable => members.remove("type"),
+            SchemaProfile::Contract => members.insert("type".into(), json!(["object", "null"])),
+        };
+    }
+    schema
+}
+
 /// The required arguments: `always`, and under the contract profile also those that may be null.
 pub fn required<'a>(always: &[&'a str], nullable: &[&'a str], profile: SchemaProfile) -> Vec<&'a str> {
     match profile {

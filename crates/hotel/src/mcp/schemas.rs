@@ -1,6 +1,6 @@
 //! Schemas that several tools share.
 
-use govern::mcp::schema::{array, nullable_argument, nullable_result, object, typed};
+use govern::mcp::schema::{array, nullable_argument, nullable_object, nullable_result, object, typed};
 use govern::tool::SchemaProfile;
 use serde_json::{Value, json};
 
@@ -41,17 +41,6 @@ pub fn warning() -> Value {
         ],
         &["code", "severity", "message"],
     )
-}
-
-/// An object that may be null: the portable profile says no type (design: Schemas).
-pub fn nullable_object(mut schema: Value, profile: SchemaProfile) -> Value {
-    if let Value::Object(members) = &mut schema {
-        match profile {
-            SchemaProfile::Portable => members.remove("type"),
-            SchemaProfile::Contract => members.insert("type".into(), json!(["object", "null"])),
-        };
-    }
-    schema
 }
 
 /// The fields of an order that case-context and object-detail both show.

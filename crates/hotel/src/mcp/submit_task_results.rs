@@ -2,7 +2,7 @@
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use govern::mcp::schema::{array, nullable_result, object, typed};
+use govern::mcp::schema::{array, nullable_object, nullable_result, object, typed};
 use govern::tool::{Call, Effect, Hints, Outcome, SchemaProfile, Tool};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn output(profile: SchemaProfile) -> Value {
             json!({"type": ["integer", "string"], "description": "事件索引：V3 为 1..n，V2 原样返回"})
         }
     };
-    let fault = schemas::nullable_object(
+    let fault = nullable_object(
         object(
             [("code", typed("string", "错误码")), ("message", typed("string", "说明"))],
             &["code", "message"],

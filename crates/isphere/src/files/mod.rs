@@ -1,1 +1,5 @@
-//! Files on this machine: the inbound and the outbound folder.
+//! Files that come in and go out: always inside one configured folder, never through a link.
+
+pub mod inbound;
+pub mod names;
+pub mod outbound;

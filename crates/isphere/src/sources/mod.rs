@@ -5,6 +5,7 @@
 //! some of them (a byte budget, a policy) goes on exactly there. Positions are keysets: they stay valid while new rows
 //! arrive, and no row comes twice.
 
+pub mod choice;
 pub mod local;
 pub mod mock;
 

@@ -1,0 +1,215 @@
+//! Whose data may be seen: `[policy] allow` and `deny`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard};
+
+use govern::gate::Policy;
+use thiserror::Error as ThisError;
+
+use crate::error::Error;
+use crate::model::{Contact, Conversation, ConversationType, Group};
+use crate::sources::{Source, SourceError};
+
+/// The lists of the policy. `deny` wins; an `allow` that is not empty allows only what it lists. A listed contact
+/// or group stands for the conversation with it as well. What is denied is hidden from every list, and asking for it by
+/// its id is refused.
+#[derive(Debug, Default)]
+pub struct Access {
+    allow: Entries,
+    deny: Entries,
+}
+
+/// An entry of a list that means nothing.
+#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
+#[error(
+    "[policy] {list} has an entry without an id: `{entry}`; write contact:ID, group:ID, conversation:ID, or a bare ID"
+)]
+pub struct AccessError {
+    list: &'static str,
+    entry: String,
+}
+
+/// One list, by kind of entry; a bare id is in all of them.
+#[derive(Debug, Default)]
+struct Entries {
+    contacts: HashSet<String>,
+    groups: HashSet<String>,
+    conversations: HashSet<String>,
+}
+
+impl Access {
+    /// What the policy says.
+    pub fn new(policy: &Policy) -> Result<Self, AccessError> {
+        Ok(Self { allow: Entries::new("allow", &policy.allow)?, deny: Entries::new("deny", &policy.deny)? })
+    }
+
+    /// Whether everything may be seen, so that nothing has to be looked up.
+    pub fn is_open(&self) -> bool {
+        self.allow.is_empty() && self.deny.is_empty()
+    }
+
+    /// Whether this person may be seen.
+    pub fn contact(&self, contact_id: &str) -> bool {
+        self.admits(|entries| entries.contacts.contains(contact_id))
+    }
+
+    /// Whether this group may be seen.
+    pub fn group(&self, group_id: &str) -> bool {
+        self.admits(|entries| entries.groups.contains(group_id))
+    }
+
+    /// Whether this conversation may be seen. One whose peer the source does not know goes by its own id.
+    pub fn conversation(&self, conversation: &Conversation) -> bool {
+        let id = conversation.conversation_id.as_str();
+        let peer = conversation.peer_id.as_deref().unwrap_or(id);
+        self.admits(|entries| {
+            entries.conversations.contains(id)
+                || match conversation.conversation_type {
+                    ConversationType::Direct => entries.contacts.contains(peer),
+                    ConversationType::Group => entries.groups.contains(peer),
+                    ConversationType::System => false,
+                }
+        })
+    }
+
+    /// Refuses a person who may not be seen.
+    pub fn check_contact(&self, contact: &Contact) -> Result<(), Error> {
+        refuse_unless(self.contact(&contact.contact_id), "contact", &contact.contact_id)
+    }
+
+    /// Refuses a group that may not be seen.
+    pub fn check_group(&self, group: &Group) -> Result<(), Error> {
+        refuse_unless(self.group(&group.group_id), "group", &group.group_id)
+    }
+
+    /// Refuses a conversation that may not be seen.
+    pub fn check_conversation(&self, conversation: &Conversation) -> Result<(), Error> {
+        refuse_unless(self.conversation(conversation), "conversation", &conversation.conversation_id)
+    }
+
+    fn admits(&self, listed: impl Fn(&Entries) -> bool) -> bool {
+        !listed(&self.deny) && (self.allow.is_empty() || listed(&self.allow))
+    }
+}
+
+/// Which conversations of a source may be seen, asked for by id while a list is read; each is looked up once.
+pub struct VisibleConversations<'a> {
+    access: &'a Access,
+    source: &'a dyn Source,
+    known: Mutex<HashMap<String, bool>>,
+}
+
+impl<'a> VisibleConversations<'a> {
+    /// Those of this source.
+    pub fn new(access: &'a Access, source: &'a dyn Source) -> Self {
+        Self { access, source, known: Mutex::default() }
+    }
+
+    /// Whether what belongs to this conversation may be seen. Without a conversation, it may unless there is an `allow`
+    /// list.
+    pub async fn admits(&self, conversation_id: Option<&str>) -> Result<bool, SourceError> {
+        if self.access.is_open() {
+            return Ok(true);
+        }
+        let Some(id) = conversation_id else { return Ok(self.access.allow.is_empty()) };
+        if let Some(known) = self.known().get(id) {
+            return Ok(*known);
+        }
+        let found = self.source.conversation(id).await?;
+        let admitted = found.is_some_and(|conversation| self.access.conversation(&conversation));
+        self.known().insert(id.to_owned(), admitted);
+        Ok(admitted)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, bool>> {
+        self.known.lock().expect("no holder of this lock panics")
+    }
+}
+
+fn refuse_unless(allowed: bool, kind: &str, id: &str) -> Result<(), Error> {
+    if allowed { Ok(()) } else { Err(Error::PolicyDenied { target_ref: format!("{kind}:{id}") }) }
+}
+
+impl Entries {
+    fn new(list: &'static str, entries: &[String]) -> Result<Self, AccessError> {
+        let mut sorted = Self::default();
+        for entry in entries {
+            let (kind, id) = match entry.split_once(':') {
+                Some((kind @ ("contact" | "group" | "conversation"), id)) => (kind, id),
+                _ => ("", entry.as_str()),
+            };
+            if id.trim().is_empty() {
+                return Err(AccessError { list, entry: entry.clone() });
+            }
+            for (of_kind, ids) in [
+                ("contact", &mut sorted.contacts),
+                ("group", &mut sorted.groups),
+                ("conversation", &mut sorted.conversations),
+            ] {
+                if kind.is_empty() || kind == of_kind {
+                    ids.insert(id.to_owned());
+                }
+            }
+        }
+        Ok(sorted)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.contacts.is_empty() && self.groups.is_empty() && self.conversations.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(allow: &[&str], deny: &[&str]) -> Access {
+        let list = |entries: &[&str]| entries.iter().map(|entry| (*entry).to_owned()).collect();
+        Access::new(&Policy { allow: list(allow), deny: list(deny), ..Policy::default() }).unwrap()
+    }
+
+    fn direct(id: &str, peer: Option<&str>) -> Conversation {
+        Conversation {
+            conversation_id: id.to_owned(),
+            conversation_type: ConversationType::Direct,
+            display_name: "x".to_owned(),
+            peer_id: peer.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn without_lists_everything_may_be_seen() {
+        let access = access(&[], &[]);
+        assert!(access.is_open() && access.contact("a") && access.conversation(&direct("d", None)));
+    }
+
+    #[test]
+    fn deny_wins_over_allow() {
+        let access = access(&["contact:a", "contact:b"], &["contact:a"]);
+        assert!(!access.contact("a") && access.contact("b") && !access.contact("c"));
+    }
+
+    #[test]
+    fn a_listed_contact_stands_for_the_conversation_with_it() {
+        let allowing = access(&["contact:a"], &[]);
+        assert!(allowing.conversation(&direct("d1", Some("a"))));
+        assert!(!allowing.conversation(&direct("d2", Some("b"))));
+        let denying = access(&[], &["contact:a"]);
+        assert!(!denying.conversation(&direct("d1", Some("a"))));
+        assert!(!denying.conversation(&direct("a", None)), "an unknown peer goes by the conversation's id");
+    }
+
+    #[test]
+    fn a_bare_id_means_any_of_the_three_kinds_and_a_colon_may_be_part_of_it() {
+        let access = access(&[], &["xmpp:a", "group:g"]);
+        assert!(!access.contact("xmpp:a") && !access.group("xmpp:a"));
+        assert!(!access.conversation(&direct("xmpp:a", Some("b"))));
+        assert!(!access.group("g") && access.contact("g"));
+    }
+
+    #[test]
+    fn an_entry_without_an_id_is_refused_with_its_list() {
+        let policy = Policy { deny: vec!["contact: ".to_owned()], ..Policy::default() };
+        assert!(Access::new(&policy).unwrap_err().to_string().starts_with("[policy] deny"));
+    }
+}

@@ -1,0 +1,192 @@
+//! Which source answers: the one that the caller names, or for `auto` the first of the configured ones that is healthy.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use govern::clock::Clock;
+use serde::{Deserialize, Serialize};
+
+use super::{Source, SourceError};
+use crate::model::{SourceName, Warning};
+use crate::settings::Settings;
+
+/// `source_preference` of the contract. `mock` cannot be asked for; where it is configured, `auto` takes it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preference {
+    /// Another instance of this product.
+    Bridge,
+    /// The client's local store.
+    LocalReadonly,
+    /// The client's window.
+    Uia,
+    /// The XMPP network.
+    Network,
+    /// The first of the configured sources that is healthy.
+    #[default]
+    Auto,
+}
+
+/// The configured sources, in the order in which `auto` tries them.
+pub struct Sources {
+    entries: Vec<Entry>,
+    clock: Clock,
+}
+
+/// A source that is there, or why it is not.
+pub type Opened = Result<Arc<dyn Source>, SourceError>;
+
+/// The source that answers a call.
+pub struct Chosen {
+    /// The source.
+    pub source: Arc<dyn Source>,
+    /// Those that `auto` tried before it, and why it did not take them.
+    pub skipped: Vec<Warning>,
+}
+
+struct Entry {
+    name: SourceName,
+    source: Opened,
+    health: Mutex<Option<Health>>,
+}
+
+#[derive(Clone)]
+struct Health {
+    state: Result<(), SourceError>,
+    until_ms: i64,
+}
+
+/// How long an answer about a source's health is believed, in milliseconds.
+const BELIEVED_MS: i64 = 1_000;
+
+impl Sources {
+    /// These sources, in this order.
+    pub fn new(entries: impl IntoIterator<Item = (SourceName, Opened)>, clock: Clock) -> Self {
+        let entry = |(name, source)| Entry { name, source, health: Mutex::default() };
+        Self { entries: entries.into_iter().map(entry).collect(), clock }
+    }
+
+    /// The sources that the settings name. One that cannot be opened is kept with its reason, for another may serve.
+    pub fn open(settings: &Settings, clock: Clock) -> Self {
+        let open = |name: &SourceName| (*name, Err(not_built(*name)));
+        Self::new(settings.sources.iter().map(open), clock)
+    }
+
+    /// The source for this preference, healthy a second ago at the latest.
+    pub async fn choose(&self, preference: Preference) -> Result<Chosen, SourceError> {
+        if let Some(name) = preference.name() {
+            return self.named(name).await.map(|source| Chosen { source, skipped: Vec::new() });
+        }
+        let mut failed = Vec::new();
+        for entry in &self.entries {
+            match self.healthy(entry).await {
+                Ok(source) => {
+                    let skipped = failed
+                        .iter()
+                        .map(|(name, error): &(SourceName, SourceError)| {
+                            Warning::new(
+                                "SOURCE_SKIPPED",
+                                format!("{} was tried first: {error}", name.as_str()),
+                            )
+                        })
+                        .collect();
+                    return Ok(Chosen { source, skipped });
+                }
+                Err(error) => failed.push((entry.name, error)),
+            }
+        }
+        Err(none_healthy(failed))
+    }
+
+    /// The source of this name, and no other in its stead.
+    pub async fn named(&self, name: SourceName) -> Result<Arc<dyn Source>, SourceError> {
+        match self.entries.iter().find(|entry| entry.name == name) {
+            Some(entry) => self.healthy(entry).await,
+            None => Err(not_configured(name)),
+        }
+    }
+
+    /// The one that this preference would try first; for the audit object of a call that reached none.
+    pub fn first(&self, preference: Preference) -> SourceName {
+        let configured = || self.entries.first().map_or(SourceName::LocalReadonly, |entry| entry.name);
+        preference.name().unwrap_or_else(configured)
+    }
+
+    async fn healthy(&self, entry: &Entry) -> Opened {
+        let source = entry.source.as_ref().map_err(Clone::clone)?;
+        let now_ms = self.clock.now_ms();
+        let known = entry.health().clone().filter(|health| health.until_ms > now_ms);
+        let state = match known {
+            Some(health) => health.state,
+            None => {
+                let state = source.health().await;
+                *entry.health() = Some(Health { state: state.clone(), until_ms: now_ms + BELIEVED_MS });
+                state
+            }
+        };
+        state.map(|()| Arc::clone(source))
+    }
+}
+
+impl Entry {
+    fn health(&self) -> std::sync::MutexGuard<'_, Option<Health>> {
+        self.health.lock().expect("no holder of this lock panics")
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.entries.iter().map(|entry| entry.name)).finish()
+    }
+}
+
+impl Preference {
+    /// The source that is named; none for `auto`.
+    pub fn name(self) -> Option<SourceName> {
+        match self {
+            Self::Bridge => Some(SourceName::Bridge),
+            Self::LocalReadonly => Some(SourceName::LocalReadonly),
+            Self::Uia => Some(SourceName::Uia),
+            Self::Network => Some(SourceName::Network),
+            Self::Auto => None,
+        }
+    }
+}
+
+/// What a source says that this release does not have.
+pub fn not_built(name: SourceName) -> SourceError {
+    SourceError::Unavailable {
+        message: format!(
+            "the source {} comes with a later release; configure local_readonly ([isphere] sources, [isphere.local_readonly] store)",
+            name.as_str()
+        ),
+        retryable: false,
+    }
+}
+
+fn not_configured(name: SourceName) -> SourceError {
+    match name {
+        SourceName::Bridge | SourceName::Network | SourceName::Uia => not_built(name),
+        SourceName::LocalReadonly | SourceName::Mock => SourceError::Unavailable {
+            message: format!(
+                "the source {0} is not configured; add \"{0}\" to [isphere] sources, or call with source_preference auto",
+                name.as_str()
+            ),
+            retryable: false,
+        },
+    }
+}
+
+/// With one source its own word; with several, the words of all.
+fn none_healthy(mut failed: Vec<(SourceName, SourceError)>) -> SourceError {
+    if failed.len() == 1
+        && let Some((_, error)) = failed.pop()
+    {
+        return error;
+    }
+    let retryable =
+        failed.iter().any(|(_, error)| matches!(error, SourceError::Unavailable { retryable: true, .. }));
+    let tried: Vec<String> =
+        failed.iter().map(|(name, error)| format!("{}: {error}", name.as_str())).collect();
+    SourceError::Unavailable { message: format!("no source is available; {}", tried.join("; ")), retryable }
+}

@@ -1,0 +1,165 @@
+//! isphere_search_groups.
+
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
+use govern::mcp::schema::{array, nullable_result, object, typed};
+use govern::tool::{Call, Effect, Hints, Outcome, SchemaProfile, Tool};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::cursor::Cursor;
+use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
+use super::{IsphereTools, TOOLSET, arguments, paging, schemas};
+use crate::app::Isphere;
+use crate::error::Error;
+use crate::model::{Group, SourceName};
+use crate::sources::choice::Preference;
+use crate::sources::{Hit, Lookup};
+
+/// Its name.
+pub const NAME: &str = "isphere_search_groups";
+
+/// The tool.
+pub const TOOL: Tool<IsphereTools> = Tool {
+    name: NAME,
+    title: "Search iSphere groups",
+    description: "Finds groups by name: by a part of it, by its beginning, by full pinyin or initials. The best match comes \
+                  first; confidence 1.0 is an exact match. Use it to get the group_id before reading or sending.",
+    toolset: TOOLSET,
+    scope: "read",
+    effect: Effect::Read,
+    hints: Hints { destructive: false, idempotent: true, open_world: false },
+    input,
+    output,
+    run,
+};
+
+/// The tool's own fields of its answer.
+#[derive(Debug, Default, Serialize)]
+pub struct Groups {
+    groups: Vec<Found>,
+    next_cursor: Option<String>,
+    truncated: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Found {
+    group_id: String,
+    display_name: String,
+    member_count: Option<u64>,
+    owner_ref: Option<String>,
+    source: SourceName,
+    confidence: f64,
+    raw_ref: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    query: String,
+    limit: Option<u64>,
+    cursor: Option<String>,
+    source_preference: Option<Preference>,
+    include_archived: Option<bool>,
+}
+
+const DEFAULT_LIMIT: u64 = 20;
+const MOST: u64 = 100;
+
+fn input(_: SchemaProfile) -> Value {
+    object(
+        [
+            ("query", schemas::text("What to look for.", arguments::LONGEST_QUERY)),
+            ("limit", schemas::limit(DEFAULT_LIMIT, MOST)),
+            ("cursor", schemas::cursor()),
+            ("source_preference", schemas::source_preference()),
+            ("include_archived", schemas::flag(false, "Also groups that were closed.")),
+        ],
+        &["query"],
+    )
+}
+
+fn output(profile: SchemaProfile) -> Value {
+    let group = schemas::record([
+        ("group_id", typed("string", "The id to read or send with.")),
+        ("display_name", typed("string", "The name people see.")),
+        ("member_count", nullable_result("integer", "How many are in it.", profile)),
+        ("owner_ref", nullable_result("string", "The contact_id of its owner.", profile)),
+        ("source", schemas::source()),
+        ("confidence", typed("number", "How sure the match is, 0 to 1; 1 is exact.")),
+        ("raw_ref", typed("string", "Where it was read, without giving the row away.")),
+    ]);
+    let [next_cursor, truncated] = schemas::page_fields(profile);
+    schemas::answer([("groups", array(&group, "The best match first.")), next_cursor, truncated], profile)
+}
+
+fn run<'a>(tools: &'a IsphereTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
+    async move {
+        let parsed = call.parse::<Arguments>();
+        let preference = parsed.as_ref().ok().and_then(|arguments| arguments.source_preference);
+        let mut attempt = tools.attempt(NAME, &call, preference.unwrap_or_default(), ExecutionMode::Read);
+        let result = match parsed {
+            Ok(arguments) => {
+                tools.0.within_limit(search(&tools.0, &arguments, call.budget, &mut attempt)).await
+            }
+            Err(fault) => Err(fault.into()),
+        };
+        tools.finish(attempt, result, summary)
+    }
+    .boxed()
+}
+
+async fn search(
+    app: &Isphere,
+    arguments: &Arguments,
+    budget: usize,
+    attempt: &mut Attempt,
+) -> Result<Groups, Error> {
+    let query = arguments::query(&arguments.query)?;
+    let limit = arguments::limit(arguments.limit, DEFAULT_LIMIT, MOST)?;
+    let include_inactive = arguments.include_archived.unwrap_or(false);
+    let preference = arguments.source_preference.unwrap_or_default();
+    let bound = (query, include_inactive, preference);
+    let after = Cursor::continuing(arguments.cursor.as_deref(), app, NAME, &bound)?;
+    let source = attempt.source(app, preference, after.as_ref()).await?;
+    let page = paging::gather(limit, after.map(|cursor| cursor.position), |limit, after| {
+        let source = &source;
+        async move {
+            let mut page =
+                source.groups(&Lookup { query, include_inactive, limit, after: after.as_deref() }).await?;
+            page.items.retain(|hit| app.access.group(&hit.item.item.group_id));
+            Ok(page)
+        }
+        .boxed()
+    })
+    .await?;
+    let page = paging::map(page, |hit| Found::new(hit, source.name()));
+    let cut = attempt.cut(page, ENVELOPE_BYTES, budget);
+    let next_cursor = Cursor::next(cut.next, source.name(), None, app, NAME, &bound)?;
+    Ok(Groups { groups: cut.items, next_cursor, truncated: cut.truncated })
+}
+
+impl Found {
+    fn new(hit: Hit<Group>, source: SourceName) -> Self {
+        let Hit { item: group, confidence } = hit;
+        Self {
+            display_name: paging::name(&group.display_name),
+            group_id: group.group_id,
+            member_count: group.member_count,
+            owner_ref: group.owner_ref,
+            source,
+            confidence,
+            raw_ref: group.raw_ref,
+        }
+    }
+
+    fn line(&self) -> String {
+        let members = self.member_count.map_or_else(String::new, |count| format!(" [{count} members]"));
+        format!("{} {}{members} {:.2}", self.group_id, self.display_name, self.confidence)
+    }
+}
+
+fn summary(found: &Groups) -> String {
+    let lines = found.groups.iter().map(Found::line);
+    paging::listing("groups", found.groups.len(), lines, found.next_cursor.as_ref())
+}
