@@ -7,6 +7,9 @@ mod paging;
 mod schemas;
 mod search_contacts;
 mod search_groups;
+mod send_file;
+mod send_message;
+mod sending;
 
 use std::sync::Arc;
 
@@ -25,7 +28,8 @@ const TOOLSET: &str = "isphere";
 #[derive(Debug)]
 pub struct IsphereTools(pub Arc<Isphere>);
 
-static TOOLS: [Tool<IsphereTools>; 2] = [search_contacts::TOOL, search_groups::TOOL];
+static TOOLS: [Tool<IsphereTools>; 4] =
+    [search_contacts::TOOL, search_groups::TOOL, send_message::TOOL, send_file::TOOL];
 
 impl Service for IsphereTools {
     fn tools() -> &'static [Tool<Self>] {
@@ -40,6 +44,8 @@ impl Service for IsphereTools {
         let attempt = self.attempt(tool.name, call, Preference::Auto, mode);
         let error = Error::Refused { refusal: refusal.clone(), effect: tool.effect };
         match tool.name {
+            send_message::NAME => self.failure::<send_message::Message>(attempt, &error),
+            send_file::NAME => self.failure::<send_file::SentFile>(attempt, &error),
             search_groups::NAME => self.failure::<search_groups::Groups>(attempt, &error),
             _ => self.failure::<search_contacts::Contacts>(attempt, &error),
         }
