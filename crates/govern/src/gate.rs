@@ -23,6 +23,10 @@ pub struct Policy {
     pub disabled_tools: Vec<String>,
     /// How many calls a caller may make in a minute; absent, any number.
     pub per_minute: Option<u32>,
+    /// People and conversations that alone may be seen; empty, all may. The iSphere half reads it, the gate does not.
+    pub allow: Vec<String>,
+    /// People and conversations that may not be seen, whatever `allow` says.
+    pub deny: Vec<String>,
 }
 
 /// A policy that names what does not exist. A misspelt name would silently leave a tool on.

@@ -1,12 +1,14 @@
 //! Whose data may be seen: `[policy] allow` and `deny`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard};
 
 use govern::gate::Policy;
 use thiserror::Error as ThisError;
 
 use crate::error::Error;
 use crate::model::{Contact, Conversation, ConversationType, Group};
+use crate::sources::{Source, SourceError};
 
 /// The lists of the policy. `deny` wins; an `allow` that is not empty allows only what it lists. A listed contact
 /// or group stands for the conversation with it as well. What is denied is hidden from every list, and asking for it by
@@ -44,11 +46,6 @@ impl Access {
     /// Whether everything may be seen, so that nothing has to be looked up.
     pub fn is_open(&self) -> bool {
         self.allow.is_empty() && self.deny.is_empty()
-    }
-
-    /// Whether an `allow` list is in force, so that what belongs to nothing known stays hidden.
-    pub fn is_restricted(&self) -> bool {
-        !self.allow.is_empty()
     }
 
     /// Whether this person may be seen.
@@ -92,6 +89,40 @@ impl Access {
 
     fn admits(&self, listed: impl Fn(&Entries) -> bool) -> bool {
         !listed(&self.deny) && (self.allow.is_empty() || listed(&self.allow))
+    }
+}
+
+/// Which conversations of a source may be seen, asked for by id while a list is read; each is looked up once.
+pub struct VisibleConversations<'a> {
+    access: &'a Access,
+    source: &'a dyn Source,
+    known: Mutex<HashMap<String, bool>>,
+}
+
+impl<'a> VisibleConversations<'a> {
+    /// Those of this source.
+    pub fn new(access: &'a Access, source: &'a dyn Source) -> Self {
+        Self { access, source, known: Mutex::default() }
+    }
+
+    /// Whether what belongs to this conversation may be seen. Without a conversation, it may unless there is an `allow`
+    /// list.
+    pub async fn admits(&self, conversation_id: Option<&str>) -> Result<bool, SourceError> {
+        if self.access.is_open() {
+            return Ok(true);
+        }
+        let Some(id) = conversation_id else { return Ok(self.access.allow.is_empty()) };
+        if let Some(known) = self.known().get(id) {
+            return Ok(*known);
+        }
+        let found = self.source.conversation(id).await?;
+        let admitted = found.is_some_and(|conversation| self.access.conversation(&conversation));
+        self.known().insert(id.to_owned(), admitted);
+        Ok(admitted)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, bool>> {
+        self.known.lock().expect("no holder of this lock panics")
     }
 }
 

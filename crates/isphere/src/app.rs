@@ -10,6 +10,7 @@ use govern::clock::Clock;
 use govern::gate::Policy;
 use govern::random::Random;
 use thiserror::Error as ThisError;
+use tokio::time::Instant;
 
 use crate::access::{Access, AccessError};
 use crate::audit::key::{KeyError, StateKey};
@@ -157,14 +158,33 @@ impl Isphere {
         })
     }
 
+    /// When a call that begins now is over.
+    pub fn deadline(&self) -> Deadline {
+        let limit_ms = self.settings.timeout_ms;
+        Deadline { limit_ms, at: Instant::now() + Duration::from_millis(limit_ms) }
+    }
+
     /// Runs `work` at most as long as one call may take.
     pub async fn within_limit<T>(
         &self,
         work: impl Future<Output = Result<T, Error>> + Send,
     ) -> Result<T, Error> {
-        let limit_ms = self.settings.timeout_ms;
-        tokio::time::timeout(Duration::from_millis(limit_ms), work)
+        self.deadline().run(work).await
+    }
+}
+
+/// When a call is over.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    limit_ms: u64,
+    at: Instant,
+}
+
+impl Deadline {
+    /// Runs `work` until then; [`Error::TimedOut`] when it is not done.
+    pub async fn run<T>(&self, work: impl Future<Output = Result<T, Error>> + Send) -> Result<T, Error> {
+        tokio::time::timeout_at(self.at, work)
             .await
-            .unwrap_or(Err(Error::TimedOut { limit_ms }))
+            .unwrap_or(Err(Error::TimedOut { limit_ms: self.limit_ms }))
     }
 }

@@ -50,7 +50,9 @@ pub enum Error {
     #[error(transparent)]
     Outbound(#[from] OutboundError),
     /// The call took longer than the configuration allows.
-    #[error("the call was stopped after {limit_ms} ms; ask for less (a smaller limit, a later since), or try again")]
+    #[error(
+        "the call was stopped after {limit_ms} ms; ask for less (a smaller limit, a later since), or try again"
+    )]
     TimedOut {
         /// The configured limit, in milliseconds.
         limit_ms: u64,

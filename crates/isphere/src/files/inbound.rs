@@ -179,9 +179,9 @@ impl Folder {
     /// What `output_dir` means below the inbound folder; without one, what it would mean. Nothing is made.
     pub fn new(inbound: Option<&Inbound>, output_dir: &str) -> Result<Self, InboundError> {
         let root = inbound.map_or(Path::new(""), |inbound| &inbound.path);
-        let relative =
-            names::below(root, output_dir).map_err(|fault| fault.of_argument("$.output_dir"))?;
-        let taken = inbound.map_or_else(|| Ok(HashSet::new()), |inbound| names_in(&inbound.root, &relative))?;
+        let relative = names::below(root, output_dir).map_err(|fault| fault.of_argument("$.output_dir"))?;
+        let taken =
+            inbound.map_or_else(|| Ok(HashSet::new()), |inbound| names_in(&inbound.root, &relative))?;
         Ok(Self { relative, taken })
     }
 

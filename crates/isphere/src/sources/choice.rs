@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Source, SourceError};
 use crate::model::{SourceName, Warning};
+use crate::settings::Settings;
 
 /// `source_preference` of the contract. `mock` cannot be asked for; where it is configured, `auto` takes it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +66,12 @@ impl Sources {
         Self { entries: entries.into_iter().map(entry).collect(), clock }
     }
 
+    /// The sources that the settings name. One that cannot be opened is kept with its reason, for another may serve.
+    pub fn open(settings: &Settings, clock: Clock) -> Self {
+        let open = |name: &SourceName| (*name, Err(not_built(*name)));
+        Self::new(settings.sources.iter().map(open), clock)
+    }
+
     /// The source for this preference, healthy a second ago at the latest.
     pub async fn choose(&self, preference: Preference) -> Result<Chosen, SourceError> {
         if let Some(name) = preference.name() {
@@ -77,7 +84,10 @@ impl Sources {
                     let skipped = failed
                         .iter()
                         .map(|(name, error): &(SourceName, SourceError)| {
-                            Warning::new("SOURCE_SKIPPED", format!("{} was tried first: {error}", name.as_str()))
+                            Warning::new(
+                                "SOURCE_SKIPPED",
+                                format!("{} was tried first: {error}", name.as_str()),
+                            )
                         })
                         .collect();
                     return Ok(Chosen { source, skipped });

@@ -72,7 +72,8 @@ impl Cursor {
 
     /// The cursor in `text`; refused when it was altered or belongs to another tool or query.
     fn open(text: &str, key: &StateKey, tool: &str, query: &impl Serialize) -> Result<Self, Error> {
-        let altered = || Error::argument("cursor", "a next_cursor of this server as it came", "an altered one");
+        let altered =
+            || Error::argument("cursor", "a next_cursor of this server as it came", "an altered one");
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| altered())?;
         let (mac, payload) = bytes.split_at_checked(MAC_BYTES).ok_or_else(altered)?;
         // A MAC that can be told apart by time would only let its finder page on, which it may anyway.
@@ -94,7 +95,10 @@ fn digest(tool: &str, query: &impl Serialize) -> Result<String, Error> {
 }
 
 fn not_json(error: serde_json::Error) -> Error {
-    Error::Internal { message: "the cursor could not be made; call with a larger limit", cause: error.to_string() }
+    Error::Internal {
+        message: "the cursor could not be made; call with a larger limit",
+        cause: error.to_string(),
+    }
 }
 
 #[cfg(test)]
@@ -119,9 +123,14 @@ mod tests {
         let (_folder, key) = key();
         let text = cursor().seal(&key, "contacts", &("zs", false)).unwrap();
         assert_eq!(Cursor::open(&text, &key, "contacts", &("zs", false)).unwrap(), cursor());
-        for (tool, query) in [("groups", ("zs", false)), ("contacts", ("zs", true)), ("contacts", ("ls", false))] {
+        for (tool, query) in
+            [("groups", ("zs", false)), ("contacts", ("zs", true)), ("contacts", ("ls", false))]
+        {
             let error = Cursor::open(&text, &key, tool, &query).unwrap_err();
-            assert_eq!((error.code(), error.to_string().contains("another query")), ("INVALID_ARGUMENT", true));
+            assert_eq!(
+                (error.code(), error.to_string().contains("another query")),
+                ("INVALID_ARGUMENT", true)
+            );
         }
     }
 

@@ -195,7 +195,9 @@ impl Attempt {
         if !summary.is_empty() {
             lines.push(summary.to_owned());
         }
-        lines.extend(self.warnings.iter().map(|warning| format!("Warning {}: {}", warning.code, warning.message)));
+        lines.extend(
+            self.warnings.iter().map(|warning| format!("Warning {}: {}", warning.code, warning.message)),
+        );
         lines.join("\n")
     }
 }
@@ -215,10 +217,7 @@ mod tests {
 
     #[test]
     fn an_id_is_a_version_4_uuid() {
-        assert_eq!(
-            uuid("req-ffffffffffffffffffffffffffffffff"),
-            "ffffffff-ffff-4fff-bfff-ffffffffffff"
-        );
+        assert_eq!(uuid("req-ffffffffffffffffffffffffffffffff"), "ffffffff-ffff-4fff-bfff-ffffffffffff");
         assert_eq!(uuid("req-00000000000000000000000000000001"), "00000000-0000-4000-8000-000000000001");
     }
 }

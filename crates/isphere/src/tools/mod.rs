@@ -2,8 +2,13 @@
 
 mod arguments;
 mod cursor;
+mod download;
 pub mod envelope;
+mod message_view;
 mod paging;
+mod receive_files;
+mod receive_messages;
+mod resolve;
 mod schemas;
 mod search_contacts;
 mod search_groups;
@@ -28,8 +33,14 @@ const TOOLSET: &str = "isphere";
 #[derive(Debug)]
 pub struct IsphereTools(pub Arc<Isphere>);
 
-static TOOLS: [Tool<IsphereTools>; 4] =
-    [search_contacts::TOOL, search_groups::TOOL, send_message::TOOL, send_file::TOOL];
+static TOOLS: [Tool<IsphereTools>; 6] = [
+    search_contacts::TOOL,
+    search_groups::TOOL,
+    receive_messages::TOOL,
+    receive_files::TOOL,
+    send_message::TOOL,
+    send_file::TOOL,
+];
 
 impl Service for IsphereTools {
     fn tools() -> &'static [Tool<Self>] {
@@ -47,6 +58,8 @@ impl Service for IsphereTools {
             send_message::NAME => self.failure::<send_message::Message>(attempt, &error),
             send_file::NAME => self.failure::<send_file::SentFile>(attempt, &error),
             search_groups::NAME => self.failure::<search_groups::Groups>(attempt, &error),
+            receive_messages::NAME => self.failure::<receive_messages::Messages>(attempt, &error),
+            receive_files::NAME => self.failure::<receive_files::Files>(attempt, &error),
             _ => self.failure::<search_contacts::Contacts>(attempt, &error),
         }
     }

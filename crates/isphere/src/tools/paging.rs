@@ -50,7 +50,12 @@ pub async fn gather<'a, T>(
 }
 
 /// The leading items that fit when `used` of `budget` bytes are spent already; at least one.
-pub fn cut<T: Serialize>(items: Vec<Positioned<T>>, next: Option<String>, used: usize, budget: usize) -> Cut<T> {
+pub fn cut<T: Serialize>(
+    items: Vec<Positioned<T>>,
+    next: Option<String>,
+    used: usize,
+    budget: usize,
+) -> Cut<T> {
     let (mut items, positions): (Vec<T>, Vec<String>) =
         items.into_iter().map(|positioned| (positioned.item, positioned.position)).unzip();
     let fitting = govern::budget::fit(&items, used, budget);
@@ -63,7 +68,8 @@ pub fn cut<T: Serialize>(items: Vec<Positioned<T>>, next: Option<String>, used: 
 /// `page` with its items as the answer shows them.
 pub fn map<T, V>(page: Page<T>, view: impl Fn(T) -> V) -> Page<V> {
     let items = page.items.into_iter();
-    let items = items.map(|Positioned { item, position }| Positioned { item: view(item), position }).collect();
+    let items =
+        items.map(|Positioned { item, position }| Positioned { item: view(item), position }).collect();
     Page { items, next: page.next, warnings: page.warnings }
 }
 
@@ -72,7 +78,12 @@ const LONGEST_NAME: usize = 200;
 
 /// A name from outside: visible characters on one line, at most 200 of them.
 pub fn name(text: &str) -> String {
-    visible(text).text.chars().take(LONGEST_NAME).map(|it| if it.is_whitespace() { ' ' } else { it }).collect()
+    visible(text)
+        .text
+        .chars()
+        .take(LONGEST_NAME)
+        .map(|it| if it.is_whitespace() { ' ' } else { it })
+        .collect()
 }
 
 /// The same for one that may be missing.

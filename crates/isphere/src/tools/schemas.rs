@@ -49,8 +49,14 @@ pub fn source() -> Value {
 /// `next_cursor` and `truncated` of a list.
 pub fn page_fields(profile: SchemaProfile) -> [(&'static str, Value); 2] {
     [
-        ("next_cursor", nullable_result("string", "Send it as cursor for the next page; null at the end.", profile)),
-        ("truncated", typed("boolean", "The page was cut to the size that an answer may have; next_cursor goes on.")),
+        (
+            "next_cursor",
+            nullable_result("string", "Send it as cursor for the next page; null at the end.", profile),
+        ),
+        (
+            "truncated",
+            typed("boolean", "The page was cut to the size that an answer may have; next_cursor goes on."),
+        ),
     ]
 }
 
@@ -86,7 +92,10 @@ pub fn flag(default: bool, description: &str) -> Value {
 }
 
 fn warning() -> Value {
-    record([("code", typed("string", "Stable code.")), ("message", typed("string", "What it means and what to do."))])
+    record([
+        ("code", typed("string", "Stable code.")),
+        ("message", typed("string", "What it means and what to do.")),
+    ])
 }
 
 fn error() -> Value {
@@ -103,7 +112,10 @@ fn error() -> Value {
             ("message", typed("string", "What is wrong and what to do.")),
             ("field", json!({"description": "The argument that is wrong, or null."})),
             ("retryable", typed("boolean", "Whether the same call may succeed later.")),
-            ("retry_after_ms", json!({"description": "How long to wait before that, in milliseconds, or null."})),
+            (
+                "retry_after_ms",
+                json!({"description": "How long to wait before that, in milliseconds, or null."}),
+            ),
             ("candidates", array(&candidate, "The targets that the name may mean.")),
         ],
         &["code", "message", "field", "retryable", "retry_after_ms"],

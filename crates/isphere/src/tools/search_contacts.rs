@@ -103,7 +103,9 @@ fn run<'a>(tools: &'a IsphereTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
         let preference = parsed.as_ref().ok().and_then(|arguments| arguments.source_preference);
         let mut attempt = tools.attempt(NAME, &call, preference.unwrap_or_default(), ExecutionMode::Read);
         let result = match parsed {
-            Ok(arguments) => tools.0.within_limit(search(&tools.0, &arguments, call.budget, &mut attempt)).await,
+            Ok(arguments) => {
+                tools.0.within_limit(search(&tools.0, &arguments, call.budget, &mut attempt)).await
+            }
             Err(fault) => Err(fault.into()),
         };
         tools.finish(attempt, result, summary)
