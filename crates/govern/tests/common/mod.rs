@@ -185,7 +185,7 @@ impl Rig {
     pub fn new(setup: Setup) -> Self {
         let (desk, records) = (Arc::new(Desk::default()), Arc::new(Memory::default()));
         let (recorder, flusher) = Recorder::start(records.clone());
-        let gate = Arc::new(Gate::new(&setup.policy, &TOOLS).unwrap());
+        let gate = Arc::new(Gate::new(&setup.policy, &TOOLS));
         let (clock, random) = (Clock::manual(1_796_049_720_000), Random::seeded(1));
         let server = Arc::new(Server::new(desk.clone(), gate, recorder, setup.options, clock, random));
         Self { desk, server, records, flusher: Some(flusher), bearer: setup.bearer }
