@@ -44,7 +44,9 @@ pub enum OutboundError {
     #[error("there is no such file in the outbound folder; put it there and call again")]
     NotFound,
     /// The path leads through a link, or other names point at the file.
-    #[error("`$.file_path` leads through a link, or its file has another hard link; copy the file into the outbound folder")]
+    #[error(
+        "`$.file_path` leads through a link, or its file has another hard link; copy the file into the outbound folder"
+    )]
     Link,
     /// A folder, a device, a pipe.
     #[error("`$.file_path` must name a regular file")]
@@ -76,7 +78,8 @@ impl Outbound {
 
     /// Reads the file at `path` (relative to the folder, or absolute inside it) once, for its size and digest.
     pub async fn inspect(&self, path: &str) -> Result<OutboundFile, OutboundError> {
-        let relative = below(&self.path, path).map_err(|fault: NameFault| fault.of_argument("$.file_path"))?;
+        let relative =
+            below(&self.path, path).map_err(|fault: NameFault| fault.of_argument("$.file_path"))?;
         let (root, max_bytes) = (Arc::clone(&self.root), self.max_bytes);
         let read = tokio::task::spawn_blocking(move || inspect(&root, &relative, max_bytes));
         read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
@@ -87,7 +90,9 @@ impl OutboundError {
     /// The code of the contract.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Path(_) | Self::Link | Self::NotAFile | Self::TooLarge { .. } | Self::Changed => "INVALID_ARGUMENT",
+            Self::Path(_) | Self::Link | Self::NotAFile | Self::TooLarge { .. } | Self::Changed => {
+                "INVALID_ARGUMENT"
+            }
             Self::NotFound => "TARGET_NOT_FOUND",
             Self::Unreadable { .. } => "INTERNAL_ERROR",
         }

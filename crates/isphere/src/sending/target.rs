@@ -77,7 +77,9 @@ impl TargetKind {
 
     fn not_found(self) -> Error {
         Error::TargetNotFound(match self {
-            Self::Contact => "there is no contact of this id; find it with isphere_search_contacts".to_owned(),
+            Self::Contact => {
+                "there is no contact of this id; find it with isphere_search_contacts".to_owned()
+            }
             Self::Group => "there is no group of this id; find it with isphere_search_groups".to_owned(),
             Self::Conversation => {
                 "there is no conversation of this id; find it with isphere_receive_messages".to_owned()

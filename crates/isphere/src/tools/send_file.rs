@@ -93,8 +93,14 @@ fn input(_: SchemaProfile) -> Value {
     object(
         [
             ("target_type", schemas::one_of(&TARGET_TYPES, "What target_id is an id of.")),
-            ("target_id", schemas::text("The contact_id, group_id or conversation_id.", arguments::LONGEST_ID)),
-            ("file_path", schemas::text("Relative to the outbound folder, or absolute inside it.", PATH_BYTES)),
+            (
+                "target_id",
+                schemas::text("The contact_id, group_id or conversation_id.", arguments::LONGEST_ID),
+            ),
+            (
+                "file_path",
+                schemas::text("Relative to the outbound folder, or absolute inside it.", PATH_BYTES),
+            ),
             ("caption", schemas::text("A text that goes with the file.", TEXT_CHARS)),
             ("execution_mode", sending::execution_mode()),
             ("idempotency_key", schemas::text("Recommended; a new one for each send.", KEY_CHARS)),
@@ -114,9 +120,15 @@ fn output(profile: SchemaProfile) -> Value {
     schemas::answer(
         [
             ("execution_mode", words(&["preview", "production"], "What was asked for.")),
-            ("send_status", words(&["planned", "sent", "rejected"], "planned: checked; rejected: nothing was sent.")),
+            (
+                "send_status",
+                words(&["planned", "sent", "rejected"], "planned: checked; rejected: nothing was sent."),
+            ),
             ("target", nullable_object(target, profile)),
-            ("file_ref", nullable_result("string", "The sent file's reference; null before it is sent.", profile)),
+            (
+                "file_ref",
+                nullable_result("string", "The sent file's reference; null before it is sent.", profile),
+            ),
             ("file_sha256", nullable_result("string", "SHA-256 of the file, in hex.", profile)),
             ("file_size_bytes", nullable_result("integer", "Its size in bytes.", profile)),
         ],
@@ -181,7 +193,8 @@ async fn send(app: &Isphere, arguments: &Arguments, draft: &mut Draft<SentFile>)
 
 fn no_outbound_folder() -> Error {
     Error::WriteNotReady(
-        "no folder for files that are sent is configured; the operator has to set [isphere] outbound_dir".to_owned(),
+        "no folder for files that are sent is configured; the operator has to set [isphere] outbound_dir"
+            .to_owned(),
     )
 }
 

@@ -15,10 +15,10 @@ use super::sending::{self, Draft, Recorded};
 use super::{IsphereTools, TOOLSET, arguments, schemas};
 use crate::app::Isphere;
 use crate::error::Error;
+use crate::sending::Phase;
 use crate::sending::content::{self, KEY_CHARS, TEXT_CHARS};
 use crate::sending::gate::DEFAULT_CONNECTOR;
 use crate::sending::ledger::Operation;
-use crate::sending::Phase;
 use crate::sending::target::TargetKind;
 use crate::sources::choice::Preference;
 
@@ -109,7 +109,10 @@ enum TargetType {
 fn input(_: SchemaProfile) -> Value {
     object(
         [
-            ("target_type", schemas::one_of(&["direct", "group"], "Whether target_id is a person or a group.")),
+            (
+                "target_type",
+                schemas::one_of(&["direct", "group"], "Whether target_id is a person or a group."),
+            ),
             ("target_id", schemas::text("The contact_id or group_id.", arguments::LONGEST_ID)),
             ("content_text", schemas::text("The message.", TEXT_CHARS)),
             ("content_sha256", sending::sha256_argument("SHA-256 of content_text as UTF-8, in hex.")),
@@ -130,7 +133,8 @@ fn output(profile: SchemaProfile) -> Value {
         ("content_sha256", typed("string", "SHA-256 of the text as UTF-8, in hex.")),
         ("content_length", typed("integer", "Its Unicode characters.")),
     ]);
-    let idempotency = schemas::record([("idempotency_key_sha256", typed("string", "SHA-256 of the key, in hex."))]);
+    let idempotency =
+        schemas::record([("idempotency_key_sha256", typed("string", "SHA-256 of the key, in hex."))]);
     let did = |what| json!({"type": "boolean", "description": what});
     let side_effects = schemas::record([
         ("sent_message", did("A message was sent.")),
@@ -146,7 +150,10 @@ fn output(profile: SchemaProfile) -> Value {
     schemas::answer(
         [
             ("execution_mode", words(&["preview", "production"], "What was asked for.")),
-            ("send_status", words(&["planned", "blocked"], "planned: checked and noted; blocked: nothing was sent.")),
+            (
+                "send_status",
+                words(&["planned", "blocked"], "planned: checked and noted; blocked: nothing was sent."),
+            ),
             ("connector", nullable_result("string", "What would send it.", profile)),
             ("connector_stage", words(&["preview", "blocked"], "How far the connector went.")),
             ("target", nullable_object(target, profile)),
