@@ -6,6 +6,7 @@
 pub mod access;
 pub mod app;
 pub mod audit;
+pub mod doctor;
 pub mod error;
 pub mod files;
 pub mod model;
