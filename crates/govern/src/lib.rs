@@ -15,6 +15,7 @@ pub mod http;
 pub mod language;
 pub mod logging;
 pub mod mcp;
+pub mod progress;
 pub mod random;
 mod strict;
 pub mod text;
