@@ -121,7 +121,7 @@ struct Document {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Token {
-    token_id: String,
+    id: String,
     name: String,
     scopes: Vec<String>,
     /// Lower-case hex of the secret's digest.
@@ -157,7 +157,7 @@ impl FileTokens {
                 return Err(TokenFileError::NameTaken(name.to_owned()));
             }
             tokens.push(Token {
-                token_id: (tokens.len() + 1).to_string(),
+                id: (tokens.len() + 1).to_string(),
                 name: name.to_owned(),
                 scopes: scopes.iter().map(|scope| (*scope).to_owned()).collect(),
                 sha256: hex(secret.digest()),
@@ -180,8 +180,7 @@ impl FileTokens {
             let live = |wanted: &dyn Fn(&Token) -> bool| {
                 tokens.iter().position(|token| token.is_live() && wanted(token))
             };
-            let found =
-                live(&|token| token.name == name_or_id).or(live(&|token| token.token_id == name_or_id));
+            let found = live(&|token| token.name == name_or_id).or(live(&|token| token.id == name_or_id));
             let index = found.ok_or_else(|| TokenFileError::NotFound(name_or_id.to_owned()))?;
             tokens[index].revoked_at = Some(iso(clock.now_ms()));
             Ok(())
@@ -269,8 +268,8 @@ impl Token {
     }
 
     fn view(&self) -> TokenView {
-        let Self { token_id, name, scopes, sha256: _, created_at, revoked_at } = self.clone();
-        TokenView { token_id, name, scopes, created_at, revoked_at }
+        let Self { id, name, scopes, sha256: _, created_at, revoked_at } = self.clone();
+        TokenView { token_id: id, name, scopes, created_at, revoked_at }
     }
 }
 
