@@ -1,10 +1,14 @@
 //! The whole configuration: every section and key there is, and the flags that all commands share.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use govern::{gate::Policy, mcp::McpOptions};
 use hotel::{app::ChangedPayload, language::Language, mail::LinkPolicy};
+use isphere::settings::Settings;
 use serde::{Deserialize, de::IntoDeserializer};
 
 use crate::commands::CommandError;
@@ -19,6 +23,7 @@ pub(crate) struct Config {
     pub(crate) mcp: McpOptions,
     pub(crate) policy: Policy,
     pub(crate) hotel: HotelSection,
+    pub(crate) isphere: Settings,
 }
 
 /// The `[hotel]` section.
@@ -65,9 +70,9 @@ impl fmt::Debug for HotelSection {
     }
 }
 
-/// Flags of every command that works on a database.
+/// Flags of every command of the hotel.
 #[derive(Debug, Args)]
-pub(crate) struct Flags {
+pub(crate) struct HotelFlags {
     /// Configuration file; without it ./countersign.toml when that exists
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -76,22 +81,46 @@ pub(crate) struct Flags {
     db: Option<String>,
 }
 
-impl Flags {
+impl HotelFlags {
     /// The configuration: the file, over it the environment, over that the flags.
     pub(crate) fn load(&self) -> Result<Config, CommandError> {
         if let Some(reason) = self.db.as_deref().and_then(fault_in_url) {
             return Err(CommandError::Usage(format!("--db {reason}")));
         }
-        let flags = self.db.iter().map(|db| ("hotel.db", db.clone()));
-        // A variable that is not Unicode cannot be one of ours.
-        let environment = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let config: Config = govern::config::load(self.config.as_deref(), environment, flags)?;
+        let config = load(self.config.as_deref(), self.db.iter().map(|db| ("hotel.db", db.clone())))?;
         match fault_in_url(&config.hotel.db) {
             Some(reason) => Err(CommandError::DatabaseUrl(reason)),
             None => Ok(config),
         }
     }
+}
+
+/// Flags of every command of the iSphere half.
+#[derive(Debug, Args)]
+pub(crate) struct IsphereFlags {
+    /// Configuration file; without it ./countersign.toml when that exists
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Folder for the audit trail, keys, tokens and the search index [default: countersign-data/isphere]
+    #[arg(long, global = true, value_name = "DIR")]
+    state: Option<String>,
+}
+
+impl IsphereFlags {
+    /// The configuration: the file, over it the environment, over that the flags.
+    pub(crate) fn load(&self) -> Result<Config, CommandError> {
+        load(self.config.as_deref(), self.state.iter().map(|folder| ("isphere.state_dir", folder.clone())))
+    }
+}
+
+fn load(
+    file: Option<&Path>,
+    flags: impl IntoIterator<Item = (&'static str, String)>,
+) -> Result<Config, CommandError> {
+    // A variable that is not Unicode cannot be one of ours.
+    let environment = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Ok(govern::config::load(file, environment, flags)?)
 }
 
 /// Reads an address to listen on, `HOST:PORT`.
@@ -155,6 +184,19 @@ mod tests {
             on_changed_payload = "supersede_untouched"
             language = "en"
             text_links = "keep"
+            [isphere]
+            sources = ["local_readonly", "mock"]
+            state_dir = "state"
+            inbound_dir = "in"
+            outbound_dir = "out"
+            operator_id = "li.na"
+            timeout_ms = 1000
+            max_file_bytes = 1000
+            language = "en"
+            [isphere.local_readonly]
+            store = "store.db"
+            profile = "store.profile.toml"
+            files_dir = "store.files"
         "#;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("c.toml");

@@ -13,9 +13,8 @@ use hotel::language::Language;
 mod commands;
 mod config;
 mod fixture;
+mod halves;
 mod print;
-mod server;
-mod session;
 
 /// The exit code when a command was called in a way that it cannot be called; the parser of arguments uses it as well.
 const WRONG_USAGE: u8 = 2;

@@ -15,9 +15,9 @@ use serde_json::json;
 
 use super::CommandError;
 use crate::{
-    config::{Config, Flags},
+    config::{Config, HotelFlags},
+    halves::hotel::DATA_FOLDER,
     print,
-    session::DATA_FOLDER,
 };
 
 /// Rows that `audit export` reads at once.
@@ -28,7 +28,7 @@ const PAGE: i64 = 1_000;
 #[command(after_help = "Example: countersign audit verify --db sqlite:countersign-data/hotel.db")]
 pub(crate) struct Audit {
     #[command(flatten)]
-    pub(crate) flags: Flags,
+    pub(crate) flags: HotelFlags,
     #[command(subcommand)]
     action: Action,
 }

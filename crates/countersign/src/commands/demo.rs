@@ -25,9 +25,11 @@ use serde_json::{Value, json};
 use super::CommandError;
 use crate::{
     config::{Config, LISTEN, address, language},
+    halves::{
+        LOCAL, bind,
+        hotel::{self as hotel_half, Server, request},
+    },
     print,
-    server::{Server, bind},
-    session::{self, LOCAL, request},
 };
 
 /// Name of the demo's token and, in the data folder, of the file with its secret.
@@ -70,7 +72,7 @@ impl Demo {
         let lock = lock(&data)?;
         config.hotel.db = format!("sqlite:{}", data.join(DATABASE_FILE).display());
         let database = config.hotel.db.clone();
-        let hotel = session::open(&config).await?;
+        let hotel = hotel_half::open(&config).await?;
         prepare(&hotel).await?;
         let secret = secret(&hotel, &data.join(TOKEN_FILE)).await?;
         let server = Server::start(Arc::clone(&hotel), config)?;

@@ -1,17 +1,10 @@
-//! The commands, one file each.
+//! The commands, one file each; those of a half in its folder.
 
 pub(crate) mod audit;
 pub(crate) mod demo;
 pub(crate) mod docs;
 pub(crate) mod fixture;
 pub(crate) mod hotel;
-mod hotels;
-mod ingest;
-mod messages;
-mod migrate;
-mod serve;
-mod tasks;
-mod tokens;
 
 use std::{io, path::PathBuf};
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use clap::Args;
 use hotel::app::Hotel;
 
-use super::CommandError;
+use crate::commands::CommandError;
 use crate::{
     config::{Config, address},
-    server::{Server, bind},
+    halves::{bind, hotel::Server},
 };
 
 /// Serve MCP, REST, health and metrics over HTTP, or MCP over stdin and stdout

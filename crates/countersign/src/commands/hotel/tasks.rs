@@ -9,13 +9,13 @@ use hotel::app::{
 };
 use serde_json::Value;
 
-use super::{CommandError, LIST_LIMIT, not_blank};
+use crate::commands::{CommandError, LIST_LIMIT, not_blank};
 use crate::{
+    halves::hotel::request,
     print::{
         self,
         Field::{Line, Lines},
     },
-    session::request,
 };
 
 /// List, show, confirm and reject tasks

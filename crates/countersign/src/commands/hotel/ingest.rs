@@ -19,10 +19,10 @@ use tokio::{
     time::{Interval, interval},
 };
 
-use super::{CommandError, explain};
+use crate::commands::{CommandError, explain};
 use crate::{
+    halves::{LOCAL, hotel::request},
     print,
-    session::{LOCAL, request},
 };
 
 /// Messages on their way at once. Those that wait for the disk share one commit.

@@ -9,13 +9,13 @@ use hotel::app::{
 };
 use serde_json::Value;
 
-use super::{CommandError, LIST_LIMIT};
+use crate::commands::{CommandError, LIST_LIMIT};
 use crate::{
+    halves::{LOCAL, hotel::request},
     print::{
         self,
         Field::{self, Line, Lines},
     },
-    session::{LOCAL, request},
 };
 
 /// List and show the e-mails that were taken in

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use hotel::app::{Hotel, hotels};
 
-use super::{CommandError, not_blank};
+use crate::commands::{CommandError, not_blank};
 use crate::{
+    halves::{LOCAL, hotel::request},
     print,
-    session::{LOCAL, request},
 };
 
 /// Add, list and activate hotels; exactly one must be ACTIVE

@@ -4,7 +4,7 @@ use clap::Args;
 use hotel::store::Db;
 use serde_json::json;
 
-use super::CommandError;
+use crate::commands::CommandError;
 use crate::{config::Config, print};
 
 /// Bring the database schema up to date

@@ -1,11 +1,19 @@
 //! `countersign hotel …`: the server and its data.
 
+mod hotels;
+mod ingest;
+mod messages;
+mod migrate;
+mod serve;
+mod tasks;
+mod tokens;
+
 use clap::{Args, Subcommand};
 
-use super::{CommandError, hotels, ingest, messages, migrate, serve, tasks, tokens};
+use super::CommandError;
 use crate::{
-    config::{Config, Flags},
-    session,
+    config::{Config, HotelFlags},
+    halves,
 };
 
 /// The hotel server and its data
@@ -13,7 +21,7 @@ use crate::{
 #[command(after_help = "Example: countersign hotel ingest ./mails --db sqlite:countersign-data/hotel.db")]
 pub(crate) struct Hotel {
     #[command(flatten)]
-    pub(crate) flags: Flags,
+    pub(crate) flags: HotelFlags,
     #[command(subcommand)]
     action: Action,
 }
@@ -48,7 +56,7 @@ impl Hotel {
         if writes && config.policy.read_only {
             return Err(CommandError::ReadOnly);
         }
-        let hotel = session::open(&config).await?;
+        let hotel = halves::hotel::open(&config).await?;
         let ended = match action {
             Action::Migrate(_) => Ok(()),
             Action::Serve(serve) => serve.run(&hotel, config).await,

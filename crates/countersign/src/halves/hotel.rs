@@ -1,29 +1,75 @@
-//! The running hotel server: what `hotel serve` and `demo` start and end in the same way.
+//! The hotel: the configuration turned into what the use cases work with, and the running server that `hotel serve`
+//! and `demo` start and end in the same way.
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr, path::Path, sync::Arc};
 
 use futures_util::future::BoxFuture;
 use govern::{
-    audit::{Record, Recorder, RecorderHandle, Sink, SinkError},
+    audit::{Channel, Record, Recorder, RecorderHandle, Sink, SinkError},
+    clock::Clock,
     credentials::{Bearer, Caller},
     gate::Gate,
     http::shutdown_signal,
     mcp,
+    random::Random,
     tool::Service,
 };
 use hotel::{
-    app::{Hotel, tokens::TokenStore},
+    app::{Hotel, Request, tokens::TokenStore},
     audit::{
-        DatabaseSink,
+        AuditKey, DatabaseSink, default_key_path,
         seal::{Sealer, SealerHandle},
     },
+    catalog::Catalog,
     http::{Interfaces, router},
     mcp::HotelTools,
     metrics::Metrics,
+    store::Db,
 };
 use tokio::net::TcpListener;
 
 use crate::{commands::CommandError, config::Config};
+
+/// Where files lie that do not lie beside a SQLite file.
+pub(crate) const DATA_FOLDER: &str = "countersign-data";
+
+/// Most bytes of an answer that is printed; only agents read pages.
+const ANSWER_BYTES: usize = 64 << 20;
+
+/// Opens the database and reads the catalogue and the audit key.
+pub(crate) async fn open(config: &Config) -> Result<Arc<Hotel>, CommandError> {
+    let catalog = match &config.hotel.catalog {
+        Some(path) => Catalog::from_file(path),
+        None => Catalog::embedded(),
+    }?;
+    let db = Db::open(&config.hotel.db).await?;
+    let random = Random::System;
+    let key_path = default_key_path(&db, Path::new(DATA_FOLDER));
+    let audit_key = AuditKey::open(&db, &key_path, &random).await?;
+    Ok(Arc::new(Hotel {
+        db,
+        catalog,
+        language: config.hotel.language,
+        on_changed_payload: config.hotel.on_changed_payload,
+        links: config.hotel.text_links,
+        audit_key,
+        metrics: Arc::default(),
+        clock: Clock::System,
+        random,
+    }))
+}
+
+/// What a write of the command line records about itself.
+pub(crate) fn request(hotel: &Hotel, caller: &str) -> Request {
+    Request {
+        request_id: hotel.random.request_id(),
+        trace_id: None,
+        caller: caller.to_owned(),
+        channel: Channel::Cli,
+        received_ms: hotel.clock.now_ms(),
+        budget: ANSWER_BYTES,
+    }
+}
 
 /// The parts of a server that run beside its requests.
 pub(crate) struct Server {
@@ -34,14 +80,6 @@ pub(crate) struct Server {
     sealer: SealerHandle,
     shutdown: BoxFuture<'static, ()>,
     options: mcp::McpOptions,
-}
-
-/// Takes the address, so that nothing else is begun when it is in use.
-pub(crate) async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), CommandError> {
-    let refused = |reason| CommandError::Listen { address: address.to_owned(), reason };
-    let listener = TcpListener::bind(address).await.map_err(refused)?;
-    let bound = listener.local_addr().map_err(refused)?;
-    Ok((listener, bound))
 }
 
 impl Server {
