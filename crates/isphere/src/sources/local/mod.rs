@@ -6,6 +6,7 @@
 mod download;
 mod error;
 mod functions;
+pub mod inspect;
 mod open;
 pub mod profile;
 mod projection;

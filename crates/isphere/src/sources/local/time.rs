@@ -89,7 +89,7 @@ impl TimeUnit {
     /// A value that stored times of `ms` and later are never below.
     pub(super) fn lower_bound(self, ms: i64) -> Value {
         match self.scale() {
-            Some(scale) => Value::Integer(scale.stored(ms).saturating_sub(1).max(0)),
+            Some(scale) => Value::Integer(scale.stored(ms.saturating_sub(1)).saturating_sub(1).max(0)),
             None => Value::Text(written_date(ms.saturating_sub(TWO_DAYS_MS))),
         }
     }
@@ -97,7 +97,7 @@ impl TimeUnit {
     /// A value that stored times of `ms` and earlier are never above.
     pub(super) fn upper_bound(self, ms: i64) -> Value {
         match self.scale() {
-            Some(scale) => Value::Integer(scale.stored(ms).saturating_add(1)),
+            Some(scale) => Value::Integer(scale.stored(ms.saturating_add(1)).saturating_add(1)),
             // Above every way to write a day of that year, whatever separates the parts.
             None => Value::Text(format!("{}~", &written_date(ms.saturating_add(TWO_DAYS_MS))[..4])),
         }
