@@ -1,0 +1,391 @@
+//! Reading rows of the store as contacts, groups, conversations, messages and files.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, Row, ToSql};
+use sha2::{Digest, Sha256};
+
+use super::error::StoreError;
+use super::profile::{ProfileError, Section, Table, hex};
+use super::projection::Projection;
+use super::store::{Lease, Stop, Store};
+use super::value::{count, filled_text, flag, integer, text};
+use crate::model::{Attachment, Contact, Conversation, FileEntry, Group, Message};
+
+/// How many message ids go into one query for attachments.
+const IDS_PER_QUERY: usize = 200;
+
+/// A checked-out connection. For a thread that may block; it goes back to the store when it is dropped.
+pub struct Reader {
+    store: Store,
+    /// Some until it is dropped.
+    lease: Option<Lease>,
+    stop: Option<Arc<Stop>>,
+}
+
+impl Reader {
+    pub(super) fn new(store: Store, stop: Option<Arc<Stop>>) -> Result<Self, StoreError> {
+        let lease = store.lease()?;
+        if let Some(stop) = &stop {
+            stop.watch(&lease.connection)?;
+        }
+        Ok(Self { store, lease: Some(lease), stop })
+    }
+
+    /// Visits all contacts in the order of their ids' letters, until the visitor breaks off.
+    pub fn contacts(&mut self, visit: &mut dyn FnMut(Contact) -> ControlFlow<()>) -> Result<(), StoreError> {
+        self.visit_by_id(Table::Contacts, |rows, row| Ok(visit(rows.contact(row)?)))
+    }
+
+    /// Visits all groups in the order of their ids' letters, until the visitor breaks off.
+    pub fn groups(&mut self, visit: &mut dyn FnMut(Group) -> ControlFlow<()>) -> Result<(), StoreError> {
+        self.visit_by_id(Table::Groups, |rows, row| Ok(visit(rows.group(row)?)))
+    }
+
+    /// Visits all conversations in the order of their ids' letters, until the visitor breaks off.
+    pub fn conversations(
+        &mut self,
+        visit: &mut dyn FnMut(Conversation) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.visit_by_id(Table::Conversations, |rows, row| Ok(visit(rows.conversation(row)?)))
+    }
+
+    /// The tables that messages are split into, in the order of their names; one empty name when they are not split.
+    pub fn message_parts(&mut self) -> Result<Vec<String>, StoreError> {
+        Ok(self.projections(Table::Messages)?.iter().map(|projection| projection.part.clone()).collect())
+    }
+
+    /// Visits the messages of a part with a number above `after_seq` and up to `up_to_seq`, in the order of their
+    /// numbers, without attachments. Rows whose `seq` is no integer are not visited.
+    pub fn messages_after(
+        &mut self,
+        part: &str,
+        after_seq: Option<i64>,
+        up_to_seq: Option<i64>,
+        visit: &mut dyn FnMut(i64, Message) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let Some(projection) = self.numbered(part)? else { return Ok(()) };
+        let rows = self.rows(Table::Messages)?;
+        // The first number has no lower bound: `seq > i64::MIN` would lose it.
+        let (from, to) =
+            (after_seq.map_or(i64::MIN, |seq| seq.saturating_add(1)), up_to_seq.unwrap_or(i64::MAX));
+        let sql = format!("{} WHERE seq >= ?1 AND seq <= ?2 ORDER BY seq", projection.sql);
+        let mut statement = self.connection().prepare_cached(&sql)?;
+        let mut found = statement.query([from, to])?;
+        while let Some(row) = found.next()? {
+            let Some(seq) = integer(row.get_ref(SEQ)?) else { continue };
+            if visit(seq, rows.message(row)?).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The message of this number, without attachments.
+    pub fn message(&mut self, part: &str, seq: i64) -> Result<Option<Message>, StoreError> {
+        let Some(projection) = self.numbered(part)? else { return Ok(None) };
+        let rows = self.rows(Table::Messages)?;
+        let mut statement =
+            self.connection().prepare_cached(&format!("{} WHERE seq = ?1", projection.sql))?;
+        let mut found = statement.query([seq])?;
+        found.next()?.map(|row| rows.message(row)).transpose()
+    }
+
+    /// The attachments of messages, by the message's id; a message without any is not in it.
+    pub fn attachments(
+        &mut self,
+        message_ids: &[&str],
+    ) -> Result<HashMap<String, Vec<Attachment>>, StoreError> {
+        let mut attachments: HashMap<String, Vec<Attachment>> = HashMap::new();
+        for projection in self.projections(Table::Files)? {
+            if !projection.yields("message") {
+                continue;
+            }
+            for ids in message_ids.chunks(IDS_PER_QUERY) {
+                let ids: Vec<Value> = ids
+                    .iter()
+                    .map(|id| self.typed(&projection, "message", id))
+                    .collect::<Result<Vec<_>, _>>()?
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                let marks = vec!["?"; ids.len()].join(",");
+                let sql = format!("{} WHERE message IN ({marks})", projection.sql);
+                let ids: Vec<&dyn ToSql> = ids.iter().map(|id| id as &dyn ToSql).collect();
+                self.visit(Table::Files, &sql, &ids, |rows, row| {
+                    let file = rows.file(row)?.entry;
+                    if let Some(message_id) = file.message_id {
+                        attachments.entry(message_id).or_default().push(Attachment {
+                            file_id: file.file_id,
+                            file_name: file.file_name,
+                            size_bytes: file.size_bytes,
+                            download_ref: file.download_ref,
+                        });
+                    }
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            }
+        }
+        for files in attachments.values_mut() {
+            files.sort_by(|one, other| one.file_id.cmp(&other.file_id));
+        }
+        Ok(attachments)
+    }
+
+    /// The contact of this id.
+    pub fn contact(&mut self, id: &str) -> Result<Option<Contact>, StoreError> {
+        self.by_id(Table::Contacts, id, |rows, row| rows.contact(row))
+    }
+
+    /// The group of this id, with the count of its members.
+    pub fn group(&mut self, id: &str) -> Result<Option<Group>, StoreError> {
+        let Some(mut group) = self.by_id(Table::Groups, id, |rows, row| rows.group(row))? else {
+            return Ok(None);
+        };
+        self.count_members(&mut group)?;
+        Ok(Some(group))
+    }
+
+    /// The conversation of this id.
+    pub fn conversation(&mut self, id: &str) -> Result<Option<Conversation>, StoreError> {
+        self.by_id(Table::Conversations, id, |rows, row| rows.conversation(row))
+    }
+
+    /// The file of this id.
+    pub(super) fn file(&mut self, id: &str) -> Result<Option<StoredFile>, StoreError> {
+        self.by_id(Table::Files, id, |rows, row| rows.file(row))
+    }
+
+    /// Counts a group's members when its own row does not say how many there are.
+    pub fn count_members(&mut self, group: &mut Group) -> Result<(), StoreError> {
+        let projections = self.projections(Table::Members)?;
+        let (None, Some(members)) = (group.member_count, projections.first()) else { return Ok(()) };
+        let Some(id) = self.typed(members, "\"group\"", &group.group_id)? else { return Ok(()) };
+        let sql = format!("SELECT count(*) FROM ({}) WHERE \"group\" = ?1", members.sql);
+        let members: i64 = self.connection().prepare_cached(&sql)?.query_row([id], |row| row.get(0))?;
+        group.member_count = u64::try_from(members).ok();
+        Ok(())
+    }
+
+    /// Whether what was read is what was in the file (see [`super::open`]). Ask after reading, before believing it.
+    pub fn unchanged(&self) -> bool {
+        self.lease.as_ref().is_none_or(|lease| self.store.unchanged(&lease.plan))
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        match &self.lease {
+            Some(lease) => &lease.connection,
+            None => unreachable!("the lease is given back by drop only"),
+        }
+    }
+
+    pub(super) fn projections(&self, table: Table) -> Result<Vec<Arc<Projection>>, StoreError> {
+        self.store.projections(self.connection(), table)
+    }
+
+    /// How the rows of this table are read.
+    pub(super) fn rows(&self, table: Table) -> Result<Rows<'_>, StoreError> {
+        match self.store.profile().section(table) {
+            Some(section) => Ok(Rows { store: &self.store, section }),
+            None => Err(ProfileError::section(table, "the profile has no such section").into()),
+        }
+    }
+
+    /// An id as the column holds it: SQLite keeps 5 and '5' apart where a column has no type. None when no row can
+    /// hold it.
+    pub(super) fn typed(
+        &self,
+        projection: &Projection,
+        column: &str,
+        id: &str,
+    ) -> Result<Option<Value>, StoreError> {
+        let sql = format!("SELECT typeof({column}) FROM ({}) LIMIT 1", projection.sql);
+        let mut statement = self.connection().prepare_cached(&sql)?;
+        let mut found = statement.query([])?;
+        Ok(match found.next()?.map(|row| row.get_ref(0)).transpose()? {
+            Some(ValueRef::Text(b"integer")) => id.parse().ok().map(Value::Integer),
+            Some(ValueRef::Text(b"blob")) => Some(Value::Blob(id.as_bytes().to_vec())),
+            Some(_) => Some(Value::Text(id.to_owned())),
+            None => None,
+        })
+    }
+
+    fn numbered(&self, part: &str) -> Result<Option<Arc<Projection>>, StoreError> {
+        let found = self.projections(Table::Messages)?.into_iter().find(|projection| projection.part == part);
+        if found.as_ref().is_some_and(|projection| !projection.yields("seq")) {
+            let what = "`select` yields no `seq`, which an index needs; add `rowid AS seq`";
+            return Err(ProfileError::section(Table::Messages, what).into());
+        }
+        Ok(found)
+    }
+
+    fn by_id<T>(
+        &self,
+        table: Table,
+        id: &str,
+        read: impl Fn(&Rows<'_>, &Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        for projection in self.projections(table)? {
+            let Some(id) = self.typed(&projection, "id", id)? else { continue };
+            let mut found = None;
+            let sql = format!("{} WHERE id = ?1 LIMIT 1", projection.sql);
+            self.visit(table, &sql, &[&id], |rows, row| {
+                found = Some(read(rows, row)?);
+                Ok(ControlFlow::Break(()))
+            })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Visits all rows of a table that is not split.
+    fn visit_by_id(
+        &self,
+        table: Table,
+        visit: impl FnMut(&Rows<'_>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let projections = self.projections(table)?;
+        let Some(projection) = projections.first() else { return Ok(()) };
+        // By the letters of the id: the order of `str`, whatever type and collation the column has.
+        let sql = format!("{} ORDER BY CAST(id AS TEXT) COLLATE BINARY", projection.sql);
+        self.visit(table, &sql, &[], visit)
+    }
+
+    fn visit(
+        &self,
+        table: Table,
+        sql: &str,
+        values: &[&dyn ToSql],
+        mut visit: impl FnMut(&Rows<'_>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let rows = self.rows(table)?;
+        let mut statement = self.connection().prepare_cached(sql)?;
+        let mut found = statement.query(values)?;
+        while let Some(row) = found.next()? {
+            if visit(&rows, row)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(stop) = &self.stop {
+            stop.release();
+        }
+        if let Some(lease) = self.lease.take() {
+            self.store.give_back(lease);
+        }
+    }
+}
+
+/// The place of `seq` among the columns of messages.
+const SEQ: usize = 3;
+
+/// A file as it is listed, and where its bytes are.
+pub(super) struct StoredFile {
+    pub entry: FileEntry,
+    pub path: Option<String>,
+}
+
+/// Reads rows of one section. The numbers are the places of the columns: those of [`Table::required`], then those of
+/// [`Table::optional`].
+pub(super) struct Rows<'a> {
+    store: &'a Store,
+    section: &'a Section,
+}
+
+impl Rows<'_> {
+    pub fn contact(&self, row: &Row<'_>) -> Result<Contact, StoreError> {
+        let contact_id = self.text(row, 0)?.unwrap_or_default();
+        Ok(Contact {
+            raw_ref: raw_ref(Table::Contacts, &contact_id),
+            display_name: self.text(row, 1)?.unwrap_or_default(),
+            account: self.text(row, 2)?,
+            department: self.text(row, 3)?,
+            title: self.text(row, 4)?,
+            active: flag(row.get_ref(5)?).unwrap_or(true),
+            contact_id,
+        })
+    }
+
+    pub fn group(&self, row: &Row<'_>) -> Result<Group, StoreError> {
+        let group_id = self.text(row, 0)?.unwrap_or_default();
+        Ok(Group {
+            raw_ref: raw_ref(Table::Groups, &group_id),
+            display_name: self.text(row, 1)?.unwrap_or_default(),
+            member_count: count(row.get_ref(2)?),
+            owner_ref: self.text(row, 3)?,
+            archived: flag(row.get_ref(4)?).unwrap_or(false),
+            group_id,
+        })
+    }
+
+    pub fn conversation(&self, row: &Row<'_>) -> Result<Conversation, StoreError> {
+        Ok(Conversation {
+            conversation_id: self.text(row, 0)?.unwrap_or_default(),
+            display_name: self.text(row, 1)?.unwrap_or_default(),
+            conversation_type: self.section.conversation_type(self.text(row, 2)?.as_deref()),
+            peer_id: self.text(row, 3)?,
+        })
+    }
+
+    pub fn message(&self, row: &Row<'_>) -> Result<Message, StoreError> {
+        let message_id = self.text(row, 0)?.unwrap_or_default();
+        Ok(Message {
+            raw_ref: raw_ref(Table::Messages, &message_id),
+            conversation_id: self.text(row, 1)?.unwrap_or_default(),
+            text: text(row.get_ref(2)?, self.section.text).unwrap_or_default(),
+            sender_id: self.text(row, 4)?,
+            sender_name: self.text(row, 5)?,
+            content_type: self.section.content_type(self.text(row, 6)?.as_deref()),
+            created_ms: self.time(row, 7, "created")?,
+            received_ms: self.time(row, 8, "received")?,
+            retracted: flag(row.get_ref(9)?).unwrap_or(false),
+            attachments: Vec::new(),
+            message_id,
+        })
+    }
+
+    pub fn file(&self, row: &Row<'_>) -> Result<StoredFile, StoreError> {
+        let file_id = self.text(row, 0)?.unwrap_or_default();
+        let path = self.text(row, 7)?;
+        let there = path.as_deref().zip(self.store.files()).is_some_and(|(path, files)| files.holds(path));
+        let name = self.text(row, 1)?.unwrap_or_default();
+        let entry = FileEntry {
+            // Some clients keep the whole path as the name.
+            file_name: name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned(),
+            message_id: self.text(row, 2)?,
+            conversation_id: self.text(row, 3)?,
+            size_bytes: count(row.get_ref(4)?),
+            mime_type: self.text(row, 5)?,
+            created_ms: self.time(row, 6, "created")?,
+            download_ref: there.then(|| raw_ref(Table::Files, &file_id)),
+            file_id,
+        };
+        Ok(StoredFile { entry, path })
+    }
+
+    fn text(&self, row: &Row<'_>, at: usize) -> Result<Option<String>, StoreError> {
+        Ok(filled_text(row.get_ref(at)?, self.section.text))
+    }
+
+    fn time(&self, row: &Row<'_>, at: usize, column: &str) -> Result<Option<i64>, StoreError> {
+        let value = row.get_ref(at)?;
+        let zone = self.store.profile().zone();
+        Ok(self.section.time.get(column).and_then(|unit| unit.milliseconds(value, zone)))
+    }
+}
+
+/// Says where a row was read without giving its id away.
+fn raw_ref(table: Table, id: &str) -> String {
+    let digest = Sha256::digest(id.as_bytes());
+    format!("local_readonly:{}#{}", table.name(), hex(&digest[..6]))
+}

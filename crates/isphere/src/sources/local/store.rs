@@ -1,0 +1,272 @@
+//! The store: a few connections, the checked profile, and reading that stops when nobody waits for it any more.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::types::Value;
+use rusqlite::{Connection, InterruptHandle};
+
+use super::error::StoreError;
+use super::open::{Opener, Plan};
+use super::profile::{Profile, ProfileError, Section, Table};
+use super::projection::{Projection, parts};
+use super::reader::Reader;
+
+/// Connections that are kept while nobody uses them.
+const MAX_IDLE: usize = 4;
+/// How often a query is tried again when the file changed under it.
+const ATTEMPTS: usize = 4;
+
+/// The client's store and how to read it. Clones share the connections.
+#[derive(Clone)]
+pub struct Store {
+    shared: Arc<Shared>,
+}
+
+/// Which store was read with which profile; an index belongs to one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreIdentity {
+    /// The store's file, without links.
+    pub path: String,
+    /// SHA-256 of the profile, in hex.
+    pub profile_digest: String,
+}
+
+struct Shared {
+    opener: Opener,
+    profile: Profile,
+    files: Option<FilesFolder>,
+    idle: Mutex<Vec<Lease>>,
+    projections: Mutex<HashMap<(Table, String), Arc<Projection>>>,
+}
+
+/// The folder of the client's files; nothing outside of it can be opened through `folder`.
+pub(super) struct FilesFolder {
+    pub folder: Dir,
+    /// Its name, to recognise absolute paths inside.
+    pub path: std::path::PathBuf,
+}
+
+/// A connection, and the plan it was opened under.
+pub(super) struct Lease {
+    pub connection: Connection,
+    pub plan: Plan,
+}
+
+impl Store {
+    /// Opens a store and checks every SELECT of the profile on it. `files_dir` is the folder that the paths of files
+    /// are relative to; without one, no file can be downloaded.
+    pub fn open(path: &Path, profile: Profile, files_dir: Option<&Path>) -> Result<Self, StoreError> {
+        let files = files_dir.map(FilesFolder::open).transpose()?;
+        let shared = Shared {
+            opener: Opener::new(path)?,
+            profile,
+            files,
+            idle: Mutex::default(),
+            projections: Mutex::default(),
+        };
+        let store = Self { shared: Arc::new(shared) };
+        store.retry(None, &|reader| {
+            for (table, section) in store.profile().sections() {
+                if reader.projections(table)?.is_empty() {
+                    let pattern = section.tables.as_deref().unwrap_or_default();
+                    let what = format!("`tables` = \"{pattern}\" fits no table of the store");
+                    return Err(ProfileError::section(table, what).into());
+                }
+            }
+            Ok(())
+        })?;
+        Ok(store)
+    }
+
+    /// A reader, for a thread that may block. Several readers can be used at the same time.
+    pub fn reader(&self) -> Result<Reader, StoreError> {
+        Reader::new(self.clone(), None)
+    }
+
+    /// Which store this is, and with which profile.
+    pub fn identity(&self) -> StoreIdentity {
+        StoreIdentity {
+            path: self.shared.opener.path().to_string_lossy().into_owned(),
+            profile_digest: self.profile().digest().to_owned(),
+        }
+    }
+
+    /// Does `work` on a thread that may block, and again when the file changed meanwhile. Dropping the future
+    /// interrupts the statement that runs.
+    pub async fn query<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&mut Reader) -> Result<T, StoreError> + Send + 'static,
+    {
+        let stop = Arc::new(Stop::default());
+        let _stops = StopOnDrop(Arc::clone(&stop));
+        let store = self.clone();
+        let done = tokio::task::spawn_blocking(move || store.retry(Some(&stop), &work)).await;
+        done.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(StoreError::Interrupted),
+        })
+    }
+
+    /// How the store is read.
+    pub(super) fn profile(&self) -> &Profile {
+        &self.shared.profile
+    }
+
+    /// Where the client's files are.
+    pub(super) fn files(&self) -> Option<&FilesFolder> {
+        self.shared.files.as_ref()
+    }
+
+    fn retry<T>(
+        &self,
+        stop: Option<&Arc<Stop>>,
+        work: &dyn Fn(&mut Reader) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        for _ in 0..ATTEMPTS {
+            let mut reader = match Reader::new(self.clone(), stop.cloned()) {
+                Err(StoreError::Changed) => continue,
+                other => other?,
+            };
+            let result = work(&mut reader);
+            if reader.unchanged() && !matches!(result, Err(StoreError::Changed)) {
+                return result;
+            }
+        }
+        Err(StoreError::Changed)
+    }
+
+    /// A connection for the file as it is now: an idle one, when it fits.
+    pub(super) fn lease(&self) -> Result<Lease, StoreError> {
+        let plan = self.shared.opener.plan()?;
+        {
+            let mut idle = lock(&self.shared.idle);
+            idle.retain(|lease| lease.plan == plan);
+            if let Some(lease) = idle.pop() {
+                return Ok(lease);
+            }
+        }
+        let connection = self.shared.opener.open(&plan)?;
+        register_moment(&connection, self.profile(), Table::Messages)?;
+        register_moment(&connection, self.profile(), Table::Files)?;
+        Ok(Lease { connection, plan })
+    }
+
+    /// Keeps a connection for the next one, unless it would keep the client from removing its log.
+    pub(super) fn give_back(&self, lease: Lease) {
+        let mut idle = lock(&self.shared.idle);
+        if !matches!(lease.plan, Plan::Log { .. }) && idle.len() < MAX_IDLE {
+            idle.push(lease);
+        }
+    }
+
+    pub(super) fn unchanged(&self, plan: &Plan) -> bool {
+        self.shared.opener.unchanged(plan)
+    }
+
+    /// The SELECTs of a section, one for each part that is there now.
+    pub(super) fn projections(
+        &self,
+        connection: &Connection,
+        table: Table,
+    ) -> Result<Vec<Arc<Projection>>, StoreError> {
+        let Some(section) = self.profile().section(table) else { return Ok(Vec::new()) };
+        parts(connection, table, section)?
+            .into_iter()
+            .map(|part| self.projection(connection, table, section, part))
+            .collect()
+    }
+
+    fn projection(
+        &self,
+        connection: &Connection,
+        table: Table,
+        section: &Section,
+        part: String,
+    ) -> Result<Arc<Projection>, StoreError> {
+        let key = (table, part);
+        if let Some(known) = lock(&self.shared.projections).get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let new = Arc::new(Projection::new(connection, table, section, &key.1)?);
+        lock(&self.shared.projections).insert(key, Arc::clone(&new));
+        Ok(new)
+    }
+}
+
+impl FilesFolder {
+    fn open(path: &Path) -> Result<Self, StoreError> {
+        let path = std::fs::canonicalize(path).map_err(StoreError::FilesFolder)?;
+        let folder = Dir::open_ambient_dir(&path, ambient_authority()).map_err(StoreError::FilesFolder)?;
+        Ok(Self { folder, path })
+    }
+}
+
+/// `messages_moment(created, received)` and `files_moment(created, NULL)` in SQL: Unix milliseconds, the smallest
+/// number without a time, as [`crate::model::Message::at_ms`].
+fn register_moment(connection: &Connection, profile: &Profile, table: Table) -> Result<(), StoreError> {
+    let Some(section) = profile.section(table) else { return Ok(()) };
+    let units = ["created", "received"].map(|column| section.time.get(column).copied());
+    let zone = profile.zone();
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    connection.create_scalar_function(
+        format!("{}_moment", table.name()).as_str(),
+        2,
+        flags,
+        move |context| {
+            let time = |at: usize| units[at].and_then(|unit| unit.milliseconds(context.get_raw(at), zone));
+            Ok(Value::Integer(time(0).or_else(|| time(1)).unwrap_or(i64::MIN)))
+        },
+    )?;
+    Ok(())
+}
+
+/// How the waiting side tells the reading side to stop.
+#[derive(Default)]
+pub(super) struct Stop {
+    state: Mutex<StopState>,
+}
+
+#[derive(Default)]
+struct StopState {
+    stopped: bool,
+    handle: Option<InterruptHandle>,
+}
+
+impl Stop {
+    /// Statements of this connection are interrupted by a stop, until [`Stop::release`].
+    pub fn watch(&self, connection: &Connection) -> Result<(), StoreError> {
+        let mut state = lock(&self.state);
+        if state.stopped {
+            return Err(StoreError::Interrupted);
+        }
+        state.handle = Some(connection.get_interrupt_handle());
+        Ok(())
+    }
+
+    /// The connection may be used by someone else afterwards.
+    pub fn release(&self) {
+        lock(&self.state).handle = None;
+    }
+}
+
+struct StopOnDrop(Arc<Stop>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        let mut state = lock(&self.0.state);
+        state.stopped = true;
+        if let Some(handle) = state.handle.take() {
+            handle.interrupt();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
