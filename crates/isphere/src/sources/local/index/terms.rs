@@ -1,9 +1,9 @@
 //! Terms: what a document is found by. A term is a kind and a short text in one number.
 //!
-//! Fields have their whole text, their first 1 to 3 characters, and the runs of 1, 2 and 3 characters at any place.
-//! Pinyin and initials have the first 1 to 3 letters (pinyin from each syllable on), and runs of 4 letters with `^`
-//! and `$` at the ends. So one term answers the short queries, which have many hits, and a few terms together leave
-//! little to verify for the long ones.
+//! Fields have their whole text, their first 1 to 8 characters, and the runs of 1, 2 and 3 characters at any place.
+//! Pinyin and initials have their first letters, the whole when it is short, and runs of 4 letters with `^` and `$` at
+//! the ends. So one term answers the short queries, which have many hits, and a few terms together leave little to
+//! verify for the long ones.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,15 @@ const TEXT_BUCKETS: u64 = 1 << 14;
 
 /// The longest run of characters that has a term.
 const GRAM: usize = 3;
-/// The same for letters of pinyin.
+/// The longest beginning of a field that has a term.
+const PREFIX: usize = 8;
+/// The longest beginning of a name's pinyin that has a term; what is shorter as a whole has one as a whole.
+const PINYIN_PREFIX: usize = 12;
+/// The same for initials.
+const INITIALS_PREFIX: usize = 4;
+/// The longest beginning of the pinyin from a later syllable that has a term.
+const PINYIN_PART: usize = 3;
+/// The length of runs of letters.
 const PINYIN_GRAM: usize = 4;
 
 /// The term of this kind and text.
@@ -108,8 +116,8 @@ pub fn entry_terms(fields: &Fields<'_>, active: bool, mut add: impl FnMut(Term))
     add(term(Kind::Account, &fold(fields.id)));
     let mut field = |text: &str, whole, prefix, part| {
         add(term(whole, text));
+        (1..=PREFIX).filter_map(|length| grams(text, length).next()).for_each(|gram| add(term(prefix, gram)));
         for length in 1..=GRAM {
-            grams(text, length).next().into_iter().for_each(|gram| add(term(prefix, gram)));
             grams(text, length).for_each(|gram| add(term(part, gram)));
         }
     };
@@ -124,18 +132,18 @@ pub fn entry_terms(fields: &Fields<'_>, active: bool, mut add: impl FnMut(Term))
         field(&fold(title), Kind::Title, Kind::TitlePrefix, Kind::TitlePart);
     }
     let Some(syllables) = Syllables::of(&name) else { return };
-    let mut beginnings = |start, spelling, whole: Option<Kind>, prefix| {
-        for beginning in syllables.beginnings(start, spelling, GRAM) {
-            if let Some(whole) = whole.filter(|_| beginning.len() < GRAM) {
+    let mut beginnings = |start, spelling, letters, whole: Option<Kind>, prefix| {
+        for beginning in syllables.beginnings(start, spelling, letters) {
+            if let Some(whole) = whole.filter(|_| beginning.len() < letters) {
                 add(term(whole, &beginning));
             }
             (1..=beginning.len()).for_each(|length| add(term(prefix, &beginning[..length])));
         }
     };
-    beginnings(0, Spelling::Full, Some(Kind::Pinyin), Kind::PinyinPrefix);
-    beginnings(0, Spelling::Initials, Some(Kind::Initials), Kind::InitialsPrefix);
+    beginnings(0, Spelling::Full, PINYIN_PREFIX, Some(Kind::Pinyin), Kind::PinyinPrefix);
+    beginnings(0, Spelling::Initials, INITIALS_PREFIX, Some(Kind::Initials), Kind::InitialsPrefix);
     for start in 1..syllables.count() {
-        beginnings(start, Spelling::Full, None, Kind::PinyinPart);
+        beginnings(start, Spelling::Full, PINYIN_PART, None, Kind::PinyinPart);
     }
     for (spelling, kind) in [(Spelling::Full, Kind::PinyinGram), (Spelling::Initials, Kind::InitialsGram)] {
         syllables.grams(spelling, PINYIN_GRAM).iter().for_each(|gram| add(term(kind, gram)));
@@ -157,21 +165,21 @@ pub fn plan(class: Class, query: &Query) -> Option<Plan> {
     Some(match class {
         Class::Name => whole(Kind::Name, text),
         Class::Account => whole(Kind::Account, text),
-        Class::NamePrefix => prefix(Kind::NamePrefix, Kind::NamePart, GRAM, text),
-        Class::AccountPrefix => prefix(Kind::AccountPrefix, Kind::AccountPart, GRAM, text),
+        Class::NamePrefix => prefix((Kind::NamePrefix, PREFIX), (Kind::NamePart, GRAM), text),
+        Class::AccountPrefix => prefix((Kind::AccountPrefix, PREFIX), (Kind::AccountPart, GRAM), text),
         Class::NamePart => part(Kind::NamePart, text),
         Class::AccountPart => part(Kind::AccountPart, text),
         Class::Department => whole(Kind::Department, text),
-        Class::DepartmentPrefix => prefix(Kind::DepartmentPrefix, Kind::DepartmentPart, GRAM, text),
+        Class::DepartmentPrefix => prefix((Kind::DepartmentPrefix, PREFIX), (Kind::DepartmentPart, GRAM), text),
         Class::DepartmentPart => part(Kind::DepartmentPart, text),
         Class::Title => whole(Kind::Title, text),
-        Class::TitlePrefix => prefix(Kind::TitlePrefix, Kind::TitlePart, GRAM, text),
+        Class::TitlePrefix => prefix((Kind::TitlePrefix, PREFIX), (Kind::TitlePart, GRAM), text),
         Class::TitlePart => part(Kind::TitlePart, text),
-        Class::Pinyin => typed_whole(Kind::Pinyin, Kind::PinyinGram, query.typed()?),
-        Class::Initials => typed_whole(Kind::Initials, Kind::InitialsGram, query.typed()?),
-        Class::PinyinPrefix => typed_prefix(Kind::PinyinPrefix, Kind::PinyinGram, query.typed()?),
-        Class::InitialsPrefix => typed_prefix(Kind::InitialsPrefix, Kind::InitialsGram, query.typed()?),
-        Class::PinyinPart => prefix(Kind::PinyinPart, Kind::PinyinGram, PINYIN_GRAM, query.typed()?),
+        Class::Pinyin => typed_whole((Kind::Pinyin, PINYIN_PREFIX), Kind::PinyinGram, query.typed()?),
+        Class::Initials => typed_whole((Kind::Initials, INITIALS_PREFIX), Kind::InitialsGram, query.typed()?),
+        Class::PinyinPrefix => typed_prefix((Kind::PinyinPrefix, PINYIN_PREFIX), Kind::PinyinGram, query.typed()?),
+        Class::InitialsPrefix => typed_prefix((Kind::InitialsPrefix, INITIALS_PREFIX), Kind::InitialsGram, query.typed()?),
+        Class::PinyinPart => prefix((Kind::PinyinPart, PINYIN_PART), (Kind::PinyinGram, PINYIN_GRAM), query.typed()?),
     })
 }
 
@@ -179,8 +187,8 @@ fn whole(kind: Kind, text: &str) -> Plan {
     Plan { terms: vec![term(kind, text)], exact: true }
 }
 
-fn prefix(kind: Kind, part: Kind, part_length: usize, text: &str) -> Plan {
-    let Some(first) = grams(text, GRAM).next().filter(|first| first.len() < text.len()) else {
+fn prefix((kind, longest): (Kind, usize), (part, part_length): (Kind, usize), text: &str) -> Plan {
+    let Some(first) = grams(text, longest).next().filter(|first| first.len() < text.len()) else {
         return whole(kind, text);
     };
     let mut terms = vec![term(kind, first)];
@@ -193,12 +201,12 @@ fn part(kind: Kind, text: &str) -> Plan {
     Plan { terms: grams(text, length.min(GRAM)).map(|gram| term(kind, gram)).collect(), exact: length <= GRAM }
 }
 
-fn typed_whole(kind: Kind, part: Kind, typed: &str) -> Plan {
-    if typed.len() < GRAM { whole(kind, typed) } else { anchored(part, &format!("^{typed}$")) }
+fn typed_whole((kind, longest): (Kind, usize), part: Kind, typed: &str) -> Plan {
+    if typed.len() < longest { whole(kind, typed) } else { anchored(part, &format!("^{typed}$")) }
 }
 
-fn typed_prefix(kind: Kind, part: Kind, typed: &str) -> Plan {
-    if typed.len() <= GRAM { whole(kind, typed) } else { anchored(part, &format!("^{typed}")) }
+fn typed_prefix((kind, longest): (Kind, usize), part: Kind, typed: &str) -> Plan {
+    if typed.len() <= longest { whole(kind, typed) } else { anchored(part, &format!("^{typed}")) }
 }
 
 fn anchored(kind: Kind, text: &str) -> Plan {
