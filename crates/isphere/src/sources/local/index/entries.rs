@@ -15,10 +15,15 @@ use crate::search::{Class, Fields, Match, Query};
 /// A person, group or conversation, as the index keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
+    /// The source's own id.
     pub id: String,
+    /// The name people see.
     pub name: String,
+    /// A person's account.
     pub account: Option<String>,
+    /// Where a person works.
     pub department: Option<String>,
+    /// What a person is.
     pub title: Option<String>,
     /// False for those that are found on request only.
     pub active: bool,
@@ -143,7 +148,10 @@ impl From<Entry> for Conversation {
         Self {
             conversation_id: entry.id,
             display_name: entry.name,
-            conversation_type: place.and_then(|at| TYPES.get(at)).copied().unwrap_or(ConversationType::Direct),
+            conversation_type: place
+                .and_then(|at| TYPES.get(at))
+                .copied()
+                .unwrap_or(ConversationType::Direct),
             peer_id: entry.reference,
         }
     }
@@ -248,12 +256,16 @@ pub(super) fn search(
         if asked.after.is_none_or(|(start, _)| class as u8 >= start) {
             let after_id = asked.after.filter(|(start, _)| class as u8 == *start).map(|(_, id)| id);
             let mut ordered = Vec::new();
-            for (chunk, mut candidates) in runs {
+            let behind = |chunk: &EntryChunk| after_id.is_none_or(|id| *chunk.last_id > *id);
+            for (chunk, mut candidates) in runs.into_iter().filter(|(chunk, _)| behind(chunk)) {
                 if let Some(left_out) = left_out.get(&chunk.chunk) {
                     candidates.remove(left_out);
                 }
                 let next = after_id.map_or(Ok(0), |id| file.place_after(space, chunk, id))?;
-                ordered.push((chunk.first_id.clone(), Run { space, chunk: chunk.chunk, class, candidates, next }));
+                ordered.push((
+                    chunk.first_id.clone(),
+                    Run { space, chunk: chunk.chunk, class, candidates, next },
+                ));
             }
             hits.extend(merge(ordered, asked.limit - hits.len(), |run| run.next(file, asked.query))?);
             if hits.len() == asked.limit {

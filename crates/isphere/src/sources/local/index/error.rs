@@ -20,7 +20,9 @@ pub enum IndexError {
     #[error("another program is building this search index; wait until it has finished")]
     Busy,
     /// Its file is damaged, or the disk is full.
-    #[error("the search index cannot be read or written; check the disk, or remove the file and build it anew")]
+    #[error(
+        "the search index cannot be read or written; check the disk, or remove the file and build it anew"
+    )]
     File(#[from] rusqlite::Error),
     /// The operating system refused.
     #[error("the folder of the search index cannot be written; check its permissions")]

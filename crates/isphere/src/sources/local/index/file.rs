@@ -50,7 +50,7 @@ const TABLES: &str = "
     CREATE TABLE message_chunk (
         chunk INTEGER PRIMARY KEY, part TEXT NOT NULL, documents INTEGER NOT NULL, text_bytes INTEGER NOT NULL,
         first_seq INTEGER NOT NULL, last_seq INTEGER NOT NULL, last_seq_id TEXT NOT NULL,
-        oldest_at INTEGER NOT NULL, newest_at INTEGER NOT NULL, newest_id TEXT NOT NULL
+        oldest_at INTEGER NOT NULL, newest_at INTEGER NOT NULL, newest_seq INTEGER NOT NULL
     );
     CREATE TABLE message_block (
         chunk INTEGER NOT NULL, block INTEGER NOT NULL, documents BLOB NOT NULL,
@@ -105,8 +105,10 @@ impl IndexFile {
         if !file.is_of(identity)? {
             let transaction = file.write()?;
             transaction.execute_batch(TABLES)?;
-            transaction
-                .execute("INSERT INTO identity VALUES (?1, ?2)", [&identity.path, &identity.profile_digest])?;
+            transaction.execute(
+                "INSERT INTO identity VALUES (?1, ?2)",
+                [&identity.path, &identity.profile_digest],
+            )?;
             transaction.pragma_update(None, "user_version", VERSION)?;
             transaction.commit()?;
         }
@@ -147,7 +149,12 @@ impl IndexFile {
     }
 
     /// The documents of a chunk that have all the terms; none when there is no such document.
-    pub fn candidates(&self, space: Space, chunk: i64, terms: &[Term]) -> Result<Option<Offsets>, IndexError> {
+    pub fn candidates(
+        &self,
+        space: Space,
+        chunk: i64,
+        terms: &[Term],
+    ) -> Result<Option<Offsets>, IndexError> {
         let mut candidates: Option<Offsets> = None;
         for term in terms {
             let Some(posting) = self.posting(space, chunk, *term)? else { return Ok(None) };

@@ -15,9 +15,9 @@ pub fn merge<Key: Ord, Chunk, Hit, Error>(
     // The next hit of each chunk that was touched; the number keeps equal keys apart.
     let mut heads: BTreeMap<(Key, usize), (Hit, Chunk)> = BTreeMap::new();
     while hits.len() < limit {
-        while let Some((_, mut chunk)) = chunks.pop_if(|(bound, _)| {
-            heads.first_key_value().is_none_or(|((key, _), _)| *bound <= *key)
-        }) {
+        while let Some((_, mut chunk)) =
+            chunks.pop_if(|(bound, _)| heads.first_key_value().is_none_or(|((key, _), _)| *bound <= *key))
+        {
             if let Some((key, hit)) = next(&mut chunk)? {
                 heads.insert((key, chunks.len()), (hit, chunk));
             }

@@ -1,13 +1,14 @@
 //! Messages: found by term, verified on the store's row as it is now, the newest first.
 //!
-//! The index keeps no text. The documents of a chunk are in the order of time and id, which is the order of the
-//! answer; a document is the part, the number and the time of a message.
+//! The index keeps no text. A document is the time and the number of a message, and those of a chunk are in this order,
+//! which is that of the answer, backwards. So a position is found by its time and number, at any depth.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
 use rusqlite::params;
+use serde::{Deserialize, Serialize};
 
 use super::error::IndexError;
 use super::file::{IndexFile, Space};
@@ -35,8 +36,8 @@ pub struct MessagesAsked<'a> {
     pub keyword: Option<&'a str>,
     /// Only those at or after this time.
     pub since_ms: Option<i64>,
-    /// Only those before this time and id.
-    pub before: Option<(i64, &'a str)>,
+    /// Only those before this place.
+    pub before: Option<&'a Place>,
     /// At most so many.
     pub limit: usize,
 }
@@ -44,17 +45,34 @@ pub struct MessagesAsked<'a> {
 /// A run of messages.
 #[derive(Clone, Debug)]
 pub struct MessagesFound {
-    /// The newest first, without attachments.
-    pub messages: Vec<Message>,
+    /// The newest first, each with its place, without attachments.
+    pub messages: Vec<(Place, Message)>,
     /// How many messages were read because they are newer than the index.
     pub behind: usize,
 }
 
-/// The order of the answer: the newest first, and of one time the greatest id.
-type Key = Reverse<(i64, String)>;
+/// The place of a message in the order of all: time, part, number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// See [`Message::at_ms`].
+    pub at_ms: i64,
+    /// The table of the store that it is in.
+    pub part: String,
+    /// Its number there.
+    pub seq: i64,
+}
 
-fn key(message: &Message) -> Key {
-    Reverse((message.at_ms(), message.message_id.clone()))
+impl Place {
+    /// Reads a place that [`Self::word`] wrote.
+    pub fn parse(word: &str) -> Option<Self> {
+        serde_json::from_str(word).ok()
+    }
+
+    /// The place as a word.
+    pub fn word(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
 }
 
 /// A chunk of messages of one part, all between two numbers.
@@ -70,15 +88,24 @@ pub(super) struct MessageChunk {
     pub last_seq_id: String,
     pub oldest_at: i64,
     pub newest_at: i64,
-    /// The id of the last document.
-    pub newest_id: String,
+    /// The number of the last document.
+    pub newest_seq: i64,
+}
+
+impl MessageChunk {
+    /// Whether the number of its last message still is that of the same message. It is not when the store numbered its
+    /// rows anew, or gave the number of a removed message to a new one.
+    pub fn is_current(&self, reader: &mut Reader) -> Result<bool, IndexError> {
+        let last = reader.message(&self.part, self.last_seq)?;
+        Ok(last.is_none_or(|message| message.message_id == self.last_seq_id))
+    }
 }
 
 impl IndexFile {
     /// The chunks of all parts; those of one part in the order of their numbers.
     pub fn message_chunks(&self) -> Result<Vec<MessageChunk>, IndexError> {
         let mut statement = self.connection.prepare_cached(
-            "SELECT chunk, part, documents, text_bytes, first_seq, last_seq, last_seq_id, oldest_at, newest_at, newest_id
+            "SELECT chunk, part, documents, text_bytes, first_seq, last_seq, last_seq_id, oldest_at, newest_at, newest_seq
              FROM message_chunk ORDER BY part, first_seq",
         )?;
         let chunks = statement.query_map([], |row| {
@@ -92,7 +119,7 @@ impl IndexFile {
                 last_seq_id: row.get(6)?,
                 oldest_at: row.get(7)?,
                 newest_at: row.get(8)?,
-                newest_id: row.get(9)?,
+                newest_seq: row.get(9)?,
             })
         })?;
         Ok(chunks.collect::<Result<_, _>>()?)
@@ -107,7 +134,7 @@ impl IndexFile {
 }
 
 /// The time and the number of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Document {
     pub at: i64,
     pub seq: i64,
@@ -131,10 +158,8 @@ fn decode_block(mut bytes: &[u8]) -> Vec<Document> {
     let mut before = Document { at: i64::MIN, seq: 0 };
     while let (Some(later), Some(step)) = (read_varint(&mut bytes), read_varint(&mut bytes)) {
         let step = (step >> 1).cast_signed() ^ -(step & 1).cast_signed();
-        before = Document {
-            at: before.at.wrapping_add(later.cast_signed()),
-            seq: before.seq.wrapping_add(step),
-        };
+        before =
+            Document { at: before.at.wrapping_add(later.cast_signed()), seq: before.seq.wrapping_add(step) };
         documents.push(before);
     }
     documents
@@ -150,7 +175,7 @@ pub(super) fn type_term(conversation_type: ConversationType) -> Term {
     term(Kind::ConversationType, conversation_type.as_str())
 }
 
-/// The messages asked for, in the order of time and id, the newest first.
+/// The messages asked for, the newest first.
 pub(super) fn search(
     file: &IndexFile,
     reader: &mut Reader,
@@ -159,33 +184,45 @@ pub(super) fn search(
     let mut filter = Filter::new(asked);
     let mut indexed: BTreeMap<String, i64> = BTreeMap::new();
     let mut runs = Vec::new();
-    for chunk in file.message_chunks()? {
+    let mut chunks = file.message_chunks()?.into_iter().peekable();
+    while let Some(chunk) = chunks.next() {
+        let is_last = chunks.peek().is_none_or(|next| next.part != chunk.part);
+        if is_last && !chunk.is_current(reader)? {
+            // Its messages count as newer than the index.
+            continue;
+        }
         indexed.insert(chunk.part.clone(), chunk.last_seq);
         let is_in_range = asked.since_ms.is_none_or(|since| chunk.newest_at >= since)
-            && asked.before.is_none_or(|(at, _)| chunk.oldest_at <= at);
+            && asked.before.is_none_or(|before| chunk.oldest_at <= before.at_ms);
         if is_in_range {
-            runs.push((Reverse((chunk.newest_at, chunk.newest_id.clone())), Run::Chunk(ChunkRun::new(chunk))));
+            let newest = Place { at_ms: chunk.newest_at, part: chunk.part.clone(), seq: chunk.newest_seq };
+            runs.push((Reverse(newest), Run::Chunk(ChunkRun::new(chunk))));
         }
     }
     let mut behind = 0;
     for part in reader.message_parts()? {
         let (found, read) = newer(reader, &part, indexed.get(&part).copied(), &mut filter)?;
         behind += read;
-        if let Some((first, _)) = found.first_key_value() {
-            runs.push((first.clone(), Run::Newer(found)));
+        if let Some((newest, _)) = found.last_key_value() {
+            runs.push((Reverse(newest.clone()), Run::Newer(found)));
         }
     }
     let messages = merge(runs, asked.limit, |run| match run {
-        Run::Newer(found) => Ok::<_, IndexError>(found.pop_first()),
-        Run::Chunk(run) => run.next(file, reader, &mut filter),
+        Run::Newer(found) => Ok(found.pop_last().map(hit)),
+        Run::Chunk(run) => Ok::<_, IndexError>(run.next(file, reader, &mut filter)?.map(hit)),
     })?;
     Ok(MessagesFound { messages, behind })
 }
 
-/// What is left of one place where messages are.
+/// Greater places come first.
+fn hit((place, message): (Place, Message)) -> (Reverse<Place>, (Place, Message)) {
+    (Reverse(place.clone()), (place, message))
+}
+
+/// What is left of a chunk, or of what is newer than the index.
 enum Run {
     Chunk(ChunkRun),
-    Newer(BTreeMap<Key, Message>),
+    Newer(BTreeMap<Place, Message>),
 }
 
 /// What a message must be.
@@ -205,15 +242,16 @@ impl<'a> Filter<'a> {
         Self { asked, keyword, terms, types: HashMap::new() }
     }
 
-    fn admits(&mut self, reader: &mut Reader, message: &Message) -> Result<bool, IndexError> {
+    fn admits(&mut self, reader: &mut Reader, place: &Place, message: &Message) -> Result<bool, IndexError> {
         let asked = self.asked;
-        let key = (message.at_ms(), message.message_id.as_str());
-        let is_admitted = asked.before.is_none_or(|before| key < before)
-            && asked.since_ms.is_none_or(|since| key.0 >= since)
+        let is_admitted = asked.before.is_none_or(|before| place < before)
+            && asked.since_ms.is_none_or(|since| place.at_ms >= since)
             && asked.conversation_id.is_none_or(|id| message.conversation_id == id)
             && self.keyword.as_deref().is_none_or(|keyword| text_contains(&message.text, keyword));
         match asked.conversation_type {
-            Some(wanted) if is_admitted => Ok(self.type_of(reader, &message.conversation_id)? == Some(wanted)),
+            Some(wanted) if is_admitted => {
+                Ok(self.type_of(reader, &message.conversation_id)? == Some(wanted))
+            }
             _ => Ok(is_admitted),
         }
     }
@@ -234,22 +272,22 @@ fn newer(
     part: &str,
     last_seq: Option<i64>,
     filter: &mut Filter<'_>,
-) -> Result<(BTreeMap<Key, Message>, usize), IndexError> {
+) -> Result<(BTreeMap<Place, Message>, usize), IndexError> {
     let (mut found, mut read, mut after) = (BTreeMap::new(), 0, last_seq);
     loop {
         let mut batch = Vec::new();
         reader.messages_after(part, after, None, &mut |seq, message| {
             after = Some(seq);
-            batch.push(message);
+            batch.push((Place { at_ms: message.at_ms(), part: part.to_owned(), seq }, message));
             if batch.len() == BATCH { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         let is_last = batch.len() < BATCH;
         read += batch.len();
-        for message in batch {
-            if filter.admits(reader, &message)? {
-                found.insert(key(&message), message);
+        for (place, message) in batch {
+            if filter.admits(reader, &place, &message)? {
+                found.insert(place, message);
                 if found.len() > filter.asked.limit {
-                    found.pop_last();
+                    found.pop_first();
                 }
             }
         }
@@ -280,18 +318,20 @@ impl ChunkRun {
         file: &IndexFile,
         reader: &mut Reader,
         filter: &mut Filter<'_>,
-    ) -> Result<Option<(Key, Message)>, IndexError> {
+    ) -> Result<Option<(Place, Message)>, IndexError> {
         if self.candidates.is_none() {
             let found = match filter.terms.as_slice() {
                 [] => Some(Offsets::first(self.chunk.documents)),
                 terms => file.candidates(Space::Messages, self.chunk.chunk, terms)?,
             };
-            if let (Some((at, id)), Some(_)) = (filter.asked.before, &found) {
-                self.end = self.place_before(file, reader, at, id)?;
+            if let (Some(before), Some(_)) = (filter.asked.before, &found) {
+                self.end = self.count_before(file, before)?;
             }
             self.candidates = Some(found.unwrap_or_else(|| Offsets::first(0)));
         }
-        while let Some(offset) = self.candidates.as_ref().and_then(|candidates| candidates.last_below(self.end)) {
+        while let Some(offset) =
+            self.candidates.as_ref().and_then(|candidates| candidates.last_below(self.end))
+        {
             self.end = offset;
             let document = self.document(file, offset)?;
             if filter.asked.since_ms.is_some_and(|since| document.at < since) {
@@ -299,8 +339,9 @@ impl ChunkRun {
             }
             let Some(message) = reader.message(&self.chunk.part, document.seq)? else { continue };
             // A message that got another time is out of the order; it comes back with the next building of its chunk.
-            if message.at_ms() == document.at && filter.admits(reader, &message)? {
-                return Ok(Some((key(&message), message)));
+            let place = Place { at_ms: document.at, part: self.chunk.part.clone(), seq: document.seq };
+            if message.at_ms() == document.at && filter.admits(reader, &place, &message)? {
+                return Ok(Some((place, message)));
             }
         }
         Ok(None)
@@ -317,39 +358,17 @@ impl ChunkRun {
         document.ok_or(IndexError::File(rusqlite::Error::QueryReturnedNoRows))
     }
 
-    /// How many documents of the chunk are before this time and id.
-    fn place_before(
-        &mut self,
-        file: &IndexFile,
-        reader: &mut Reader,
-        at: i64,
-        id: &str,
-    ) -> Result<usize, IndexError> {
-        if (self.chunk.newest_at, self.chunk.newest_id.as_str()) < (at, id) {
-            return Ok(self.chunk.documents);
-        }
+    /// How many documents of the chunk are before this place.
+    fn count_before(&mut self, file: &IndexFile, before: &Place) -> Result<usize, IndexError> {
         let (mut from, mut to) = (0, self.chunk.documents);
         while from < to {
             let middle = from.midpoint(to);
-            let document = self.document(file, middle)?;
-            if document.at != at {
-                (from, to) = if document.at < at { (middle + 1, to) } else { (from, middle) };
-                continue;
+            let Document { at, seq } = self.document(file, middle)?;
+            if (at, self.chunk.part.as_str(), seq) < (before.at_ms, before.part.as_str(), before.seq) {
+                from = middle + 1;
+            } else {
+                to = middle;
             }
-            // Of one time, the ids decide, and those are in the store; rows that are gone have none.
-            let mut probe = middle;
-            let is_before = loop {
-                let document = self.document(file, probe)?;
-                if document.at < at {
-                    break true;
-                }
-                match reader.message(&self.chunk.part, document.seq)? {
-                    Some(message) => break message.message_id.as_str() < id,
-                    None if probe == from => break true,
-                    None => probe -= 1,
-                }
-            };
-            (from, to) = if is_before { (middle + 1, to) } else { (from, probe) };
         }
         Ok(from)
     }

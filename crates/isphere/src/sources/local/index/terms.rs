@@ -83,9 +83,9 @@ pub fn term(kind: Kind, text: &str) -> Term {
 
 /// FNV-1a, then mixed so that all bits count.
 fn hash(text: &str) -> u64 {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     let hash = (hash ^ (hash >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     hash ^ (hash >> 32)
 }
@@ -100,7 +100,8 @@ pub fn message_terms(folded_text: &str, mut add: impl FnMut(Term)) {
 /// The terms that a message with this keyword has.
 pub fn keyword_terms(folded_keyword: &str) -> Vec<Term> {
     let length = folded_keyword.chars().count().min(GRAM);
-    let mut terms: BTreeSet<Term> = grams(folded_keyword, length).map(|gram| term(Kind::Text, gram)).collect();
+    let mut terms: BTreeSet<Term> =
+        grams(folded_keyword, length).map(|gram| term(Kind::Text, gram)).collect();
     if length == GRAM {
         terms.extend(grams(folded_keyword, GRAM - 1).map(|gram| term(Kind::Text, gram)));
     }
@@ -170,16 +171,24 @@ pub fn plan(class: Class, query: &Query) -> Option<Plan> {
         Class::NamePart => part(Kind::NamePart, text),
         Class::AccountPart => part(Kind::AccountPart, text),
         Class::Department => whole(Kind::Department, text),
-        Class::DepartmentPrefix => prefix((Kind::DepartmentPrefix, PREFIX), (Kind::DepartmentPart, GRAM), text),
+        Class::DepartmentPrefix => {
+            prefix((Kind::DepartmentPrefix, PREFIX), (Kind::DepartmentPart, GRAM), text)
+        }
         Class::DepartmentPart => part(Kind::DepartmentPart, text),
         Class::Title => whole(Kind::Title, text),
         Class::TitlePrefix => prefix((Kind::TitlePrefix, PREFIX), (Kind::TitlePart, GRAM), text),
         Class::TitlePart => part(Kind::TitlePart, text),
         Class::Pinyin => typed_whole((Kind::Pinyin, PINYIN_PREFIX), Kind::PinyinGram, query.typed()?),
         Class::Initials => typed_whole((Kind::Initials, INITIALS_PREFIX), Kind::InitialsGram, query.typed()?),
-        Class::PinyinPrefix => typed_prefix((Kind::PinyinPrefix, PINYIN_PREFIX), Kind::PinyinGram, query.typed()?),
-        Class::InitialsPrefix => typed_prefix((Kind::InitialsPrefix, INITIALS_PREFIX), Kind::InitialsGram, query.typed()?),
-        Class::PinyinPart => prefix((Kind::PinyinPart, PINYIN_PART), (Kind::PinyinGram, PINYIN_GRAM), query.typed()?),
+        Class::PinyinPrefix => {
+            typed_prefix((Kind::PinyinPrefix, PINYIN_PREFIX), Kind::PinyinGram, query.typed()?)
+        }
+        Class::InitialsPrefix => {
+            typed_prefix((Kind::InitialsPrefix, INITIALS_PREFIX), Kind::InitialsGram, query.typed()?)
+        }
+        Class::PinyinPart => {
+            prefix((Kind::PinyinPart, PINYIN_PART), (Kind::PinyinGram, PINYIN_GRAM), query.typed()?)
+        }
     })
 }
 
@@ -198,7 +207,10 @@ fn prefix((kind, longest): (Kind, usize), (part, part_length): (Kind, usize), te
 
 fn part(kind: Kind, text: &str) -> Plan {
     let length = text.chars().count();
-    Plan { terms: grams(text, length.min(GRAM)).map(|gram| term(kind, gram)).collect(), exact: length <= GRAM }
+    Plan {
+        terms: grams(text, length.min(GRAM)).map(|gram| term(kind, gram)).collect(),
+        exact: length <= GRAM,
+    }
 }
 
 fn typed_whole((kind, longest): (Kind, usize), part: Kind, typed: &str) -> Plan {
