@@ -8,8 +8,12 @@ use std::{collections::HashSet, fmt::Debug};
 
 use isphere::{
     model::{ConversationType, Message},
+    sample::{Sizes, write_store},
     search::{self, Fields, Query},
-    sources::{FileQuery, Hit, Lookup, MessageQuery, Page, Source, SourceError, mock::Mock},
+    settings,
+    sources::{
+        FileQuery, Hit, Lookup, MessageQuery, Page, Source, SourceError, local::LocalReadonly, mock::Mock,
+    },
 };
 use known::{Known, SEED, plain_contact, plain_file, plain_group, plain_message};
 use tokio::io::AsyncReadExt;
@@ -17,6 +21,14 @@ use tokio::io::AsyncReadExt;
 #[tokio::test]
 async fn mock_passes_the_story() {
     tell(&Mock::new(SEED)).await;
+}
+
+#[tokio::test]
+async fn a_local_store_without_an_index_passes_the_story() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("store.db");
+    write_store(&store, Sizes::demo(), SEED, &mut |_| {}).unwrap();
+    tell(&LocalReadonly::new(settings::LocalReadonly { store: Some(store), ..Default::default() })).await;
 }
 
 /// Asks the source everything there is to ask.
