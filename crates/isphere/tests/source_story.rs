@@ -8,8 +8,14 @@ use std::{collections::HashSet, fmt::Debug};
 
 use isphere::{
     model::{ConversationType, Message},
+    sample::{Sizes, write_store},
     search::{self, Fields, Query},
-    sources::{FileQuery, Hit, Lookup, MessageQuery, Page, Source, SourceError, mock::Mock},
+    settings,
+    sources::{
+        FileQuery, Hit, Lookup, MessageQuery, Page, Source, SourceError,
+        local::{self, LocalReadonly, index},
+        mock::Mock,
+    },
 };
 use known::{Known, SEED, plain_contact, plain_file, plain_group, plain_message};
 use tokio::io::AsyncReadExt;
@@ -17,6 +23,32 @@ use tokio::io::AsyncReadExt;
 #[tokio::test]
 async fn mock_passes_the_story() {
     tell(&Mock::new(SEED)).await;
+}
+
+#[tokio::test]
+async fn a_local_store_without_an_index_passes_the_story() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = LocalReadonly::new(sample_store(&folder));
+    tell(&source).await;
+    assert!(!source.contacts(&lookup("李")).await.unwrap().warnings.is_empty(), "it says that it is slow");
+}
+
+#[tokio::test]
+async fn a_local_store_with_an_index_passes_the_story() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = sample_store(&folder);
+    let path = index::path(folder.path());
+    index::update(&local::open_configured(&settings).unwrap(), &path, &mut |_| {}).unwrap();
+    let source = LocalReadonly::new(settings).with_index(path);
+    tell(&source).await;
+    assert_eq!(source.contacts(&lookup("李")).await.unwrap().warnings, [], "the index is used");
+}
+
+/// Writes the organisation of the story as a store.
+fn sample_store(folder: &tempfile::TempDir) -> settings::LocalReadonly {
+    let store = folder.path().join("store.db");
+    write_store(&store, Sizes::demo(), SEED, &mut |_| {}).unwrap();
+    settings::LocalReadonly { store: Some(store), ..Default::default() }
 }
 
 /// Asks the source everything there is to ask.

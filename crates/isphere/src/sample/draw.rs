@@ -16,6 +16,12 @@ pub(super) enum Kind {
     Message,
     /// A file.
     File,
+    /// Whether the client fetched a file.
+    Fetched,
+    /// The moment a message was written.
+    Written,
+    /// How long a message was under way.
+    Delay,
     /// The last part of a `raw_ref`.
     Reference,
 }

@@ -64,7 +64,7 @@ impl Organisation {
     }
 
     fn is_fetched(&self, file: u64) -> bool {
-        !Draw::new(self.seed.wrapping_add(1), Kind::File, file).once_in(12)
+        !Draw::new(self.seed, Kind::Fetched, file).once_in(12)
     }
 
     fn attachment(&self, number: u64, file: File) -> Attachment {
@@ -113,8 +113,7 @@ impl Organisation {
                 member(plan.first, place % plan.count, self.sizes.contacts)
             }
         };
-        let name = people::person(&mut Draw::new(self.seed, Kind::Contact, number)).display;
-        (Some(contact_id(number)), Some(name))
+        (Some(contact_id(number)), Some(self.person_name(number)))
     }
 
     /// When a message was written and when it arrived. Nobody wrote the client's notices; a file is sent in the same
@@ -122,7 +121,7 @@ impl Organisation {
     fn times(&self, message: u64, party: Party) -> (Option<i64>, Option<i64>) {
         let with_line_before = message >= LANES && self.files_of(message).next().is_some();
         let written = self.written_ms(if with_line_before { message - LANES } else { message });
-        let delay = Draw::new(self.seed.wrapping_add(1), Kind::Message, message).below(2_000);
+        let delay = Draw::new(self.seed, Kind::Delay, message).below(2_000);
         let received = written + 40 + i64::try_from(delay).expect("it is small");
         ((!matches!(party, Party::System(_))).then_some(written), Some(received))
     }
@@ -131,20 +130,12 @@ impl Organisation {
     pub(super) fn written_ms(&self, message: u64) -> i64 {
         let weeks = (13 + self.sizes.messages / 100_000).min(104);
         let interval = weeks * 5 * WORKDAY_MS / self.sizes.messages.max(1);
-        let jitter = Draw::new(self.seed.wrapping_add(2), Kind::Message, message).below(interval + 1);
+        let jitter = Draw::new(self.seed, Kind::Written, message).below(interval + 1);
         let worked = message * interval + jitter;
         let day = worked / WORKDAY_MS;
         let since_start = (day / 5 * 7 + day % 5) * DAY_MS + worked % WORKDAY_MS;
         let moment = LAST_MONDAY_MS - weeks * 7 * DAY_MS + since_start;
         i64::try_from(moment).expect("it is in this century")
-    }
-
-    fn conversation_id(&self, number: u64) -> String {
-        match self.party(number) {
-            Party::System(_) => format!("s-{number}"),
-            Party::Person(contact) => format!("d-{}", contact_id(contact)),
-            Party::Group(group) => format!("g-{}", super::group_id(group)),
-        }
     }
 }
 
@@ -257,6 +248,14 @@ mod tests {
                 .iter()
                 .any(|message| message.content_type == ContentType::Notify && message.created_ms.is_none())
         );
+    }
+
+    #[test]
+    fn the_last_of_many_messages_is_written_on_the_last_friday() {
+        let sizes = Sizes { messages: 10_000_000, ..Sizes::demo() };
+        let last = Organisation::new(1, sizes).unwrap().written_ms(9_999_999);
+        // 26 June 2026, before 18:00 in Beijing.
+        assert!((1_782_403_200_000..1_782_468_000_000).contains(&last), "{last}");
     }
 
     #[test]

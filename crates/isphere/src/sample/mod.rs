@@ -131,26 +131,34 @@ impl Organisation {
 
     /// A conversation, `number` below [`Self::conversations`].
     pub fn conversation(&self, number: u64) -> Conversation {
-        match self.party(number) {
-            Party::System(name) => Conversation {
-                conversation_id: format!("s-{number}"),
-                conversation_type: ConversationType::System,
-                display_name: name.to_owned(),
-                peer_id: None,
-            },
-            Party::Person(contact) => Conversation {
-                conversation_id: format!("d-{}", contact_id(contact)),
-                conversation_type: ConversationType::Direct,
-                display_name: people::person(&mut Draw::new(self.seed, Kind::Contact, contact)).display,
-                peer_id: Some(contact_id(contact)),
-            },
-            Party::Group(group) => Conversation {
-                conversation_id: format!("g-{}", group_id(group)),
-                conversation_type: ConversationType::Group,
-                display_name: self.group(group).display_name,
-                peer_id: Some(group_id(group)),
-            },
+        let (conversation_type, display_name, peer_id) = match self.party(number) {
+            Party::System(name) => (ConversationType::System, name.to_owned(), None),
+            Party::Person(contact) => {
+                (ConversationType::Direct, self.person_name(contact), Some(contact_id(contact)))
+            }
+            Party::Group(group) => {
+                (ConversationType::Group, self.group(group).display_name, Some(group_id(group)))
+            }
+        };
+        Conversation {
+            conversation_id: self.conversation_id(number),
+            conversation_type,
+            display_name,
+            peer_id,
         }
+    }
+
+    fn conversation_id(&self, number: u64) -> String {
+        match self.party(number) {
+            Party::System(_) => format!("s-{number}"),
+            Party::Person(contact) => format!("d-{}", contact_id(contact)),
+            Party::Group(group) => format!("g-{}", group_id(group)),
+        }
+    }
+
+    /// The name of a person, without the rest.
+    fn person_name(&self, contact: u64) -> String {
+        people::person(&mut Draw::new(self.seed, Kind::Contact, contact)).display
     }
 
     /// People talk directly with their nearest colleagues: a quarter of the organisation, up to 20,000 people.

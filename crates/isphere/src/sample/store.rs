@@ -4,7 +4,6 @@
 use std::{
     fs,
     io::{self, Write},
-    ops::Range,
     path::{Path, PathBuf},
     sync::mpsc,
     thread,
@@ -109,7 +108,7 @@ impl WriteError {
     }
 }
 
-/// Rows between two reports of progress.
+/// Rows between two reports of progress, and messages that are handed over together.
 const BATCH: u64 = 4_096;
 
 const TABLES: &str = "
@@ -172,21 +171,19 @@ fn write_contacts(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), WriteError> {
     let mut insert = connection.prepare("INSERT INTO contact_info VALUES (?, ?, ?, ?, ?, ?, ?)")?;
-    for batch in batches(organisation.sizes().contacts, Step::Contacts, progress) {
-        for number in batch {
-            let contact = organisation.contact(number);
-            insert.execute(params![
-                contact.contact_id,
-                contact.display_name,
-                contact.account,
-                contact.department,
-                contact.title,
-                contact.active,
-                organisation.written_ms(0),
-            ])?;
-        }
-    }
-    Ok(())
+    write_rows(organisation.sizes().contacts, Step::Contacts, progress, |number| {
+        let contact = organisation.contact(number);
+        insert.execute(params![
+            contact.contact_id,
+            contact.display_name,
+            contact.account,
+            contact.department,
+            contact.title,
+            contact.active,
+            organisation.written_ms(0),
+        ])?;
+        Ok(())
+    })
 }
 
 fn write_groups(
@@ -197,21 +194,20 @@ fn write_groups(
     let mut insert = connection.prepare("INSERT INTO room_info VALUES (?, ?, ?, ?, ?)")?;
     let mut insert_member = connection.prepare("INSERT INTO room_member VALUES (?, ?)")?;
     let mut insert_conversation = connection.prepare("INSERT INTO chat_session VALUES (?, ?, ?, ?)")?;
-    for batch in batches(organisation.sizes().groups, Step::Groups, progress) {
-        for number in batch {
-            let group = organisation.group(number);
-            insert.execute(params![
-                group.group_id,
-                group.display_name,
-                group.member_count.map(u64::cast_signed),
-                group.owner_ref,
-                group.archived,
-            ])?;
-            for member in organisation.members(number) {
-                insert_member.execute((group_id(number), contact_id(member)))?;
-            }
+    write_rows(organisation.sizes().groups, Step::Groups, progress, |number| {
+        let group = organisation.group(number);
+        insert.execute(params![
+            group.group_id,
+            group.display_name,
+            group.member_count.map(u64::cast_signed),
+            group.owner_ref,
+            group.archived,
+        ])?;
+        for member in organisation.members(number) {
+            insert_member.execute((group_id(number), contact_id(member)))?;
         }
-    }
+        Ok(())
+    })?;
     for number in 0..organisation.conversations() {
         let conversation = organisation.conversation(number);
         let conversation_type = match conversation.conversation_type {
@@ -240,8 +236,9 @@ fn write_messages(
     thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel::<Vec<Message>>(4);
         scope.spawn(move || {
-            for batch in ranges(total) {
-                if sender.send(batch.map(|number| organisation.message(number)).collect()).is_err() {
+            for batch in 0..total.div_ceil(BATCH) {
+                let numbers = batch * BATCH..total.min((batch + 1) * BATCH);
+                if sender.send(numbers.map(|number| organisation.message(number)).collect()).is_err() {
                     // The inserting side met an error and went away.
                     return;
                 }
@@ -251,9 +248,7 @@ fn write_messages(
         for message in receiver.into_iter().flatten() {
             done += 1;
             insert_message(&mut insert, done, &message)?;
-            if done % BATCH == 0 || done == total {
-                progress(Progress { step: Step::Messages, done, total });
-            }
+            report(Progress { step: Step::Messages, done, total }, progress);
         }
         Ok(())
     })
@@ -294,26 +289,24 @@ fn write_files(
 ) -> Result<(), WriteError> {
     fs::create_dir(folder).map_err(|source| WriteError::file(folder, source))?;
     let mut insert = connection.prepare("INSERT INTO chat_file VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
-    for batch in batches(organisation.sizes().files, Step::Files, progress) {
-        for number in batch {
-            let file = organisation.file(number);
-            let local_path = match organisation.file_content(number) {
-                Some(content) => Some(write_file(folder, number, &file.file_name, &content)?),
-                None => None,
-            };
-            insert.execute(params![
-                file.file_id,
-                file.message_id,
-                file.conversation_id,
-                file.file_name,
-                file.size_bytes.map(u64::cast_signed),
-                file.mime_type,
-                file.created_ms,
-                local_path,
-            ])?;
-        }
-    }
-    Ok(())
+    write_rows(organisation.sizes().files, Step::Files, progress, |number| {
+        let file = organisation.file(number);
+        let local_path = match organisation.file_content(number) {
+            Some(content) => Some(write_file(folder, number, &file.file_name, &content)?),
+            None => None,
+        };
+        insert.execute(params![
+            file.file_id,
+            file.message_id,
+            file.conversation_id,
+            file.file_name,
+            file.size_bytes.map(u64::cast_signed),
+            file.mime_type,
+            file.created_ms,
+            local_path,
+        ])?;
+        Ok(())
+    })
 }
 
 /// Writes a file into a folder of its own thousand; returns its path from `folder`.
@@ -327,13 +320,24 @@ fn write_file(folder: &Path, number: u64, name: &str, content: &[u8]) -> Result<
     Ok(path)
 }
 
-/// The numbers below `total` in batches; each is reported when the next one is asked for.
-fn batches(total: u64, step: Step, progress: &mut dyn FnMut(Progress)) -> impl Iterator<Item = Range<u64>> {
-    ranges(total).inspect(move |batch| progress(Progress { step, done: batch.start, total }))
+/// Writes the rows below `total` one by one.
+fn write_rows(
+    total: u64,
+    step: Step,
+    progress: &mut dyn FnMut(Progress),
+    mut write_row: impl FnMut(u64) -> Result<(), WriteError>,
+) -> Result<(), WriteError> {
+    for number in 0..total {
+        write_row(number)?;
+        report(Progress { step, done: number + 1, total }, progress);
+    }
+    Ok(())
 }
 
-fn ranges(total: u64) -> impl Iterator<Item = Range<u64>> {
-    (0..total.div_ceil(BATCH)).map(move |batch| batch * BATCH..total.min((batch + 1) * BATCH))
+fn report(now: Progress, progress: &mut dyn FnMut(Progress)) {
+    if now.done.is_multiple_of(BATCH) || now.done == now.total {
+        progress(now);
+    }
 }
 
 #[cfg(test)]
