@@ -56,7 +56,7 @@ pub async fn save_all(
             Err(error @ Error::TimedOut { .. }) => return Err(error),
             Err(error) => {
                 (file.saved_path, file.sha256) = (None, None);
-                failed.push(file.file_id.as_str());
+                failed.push(file.file_id.clone());
                 first_failure.get_or_insert(error);
             }
         }
