@@ -3,8 +3,8 @@
 use std::{fmt, path::PathBuf};
 
 use clap::Args;
-use govern::{gate::Policy, mcp::McpOptions};
-use hotel::{app::ChangedPayload, language::Language, mail::LinkPolicy};
+use govern::{gate::Policy, mcp::McpOptions, tool::Service};
+use hotel::{app::ChangedPayload, language::Language, mail::LinkPolicy, mcp::HotelTools};
 use serde::{Deserialize, de::IntoDeserializer};
 
 use crate::commands::CommandError;
@@ -87,11 +87,17 @@ impl Flags {
         let environment = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         let config: Config = govern::config::load(self.config.as_deref(), environment, flags)?;
+        config.policy.check(&known_tools())?;
         match fault_in_url(&config.hotel.db) {
             Some(reason) => Err(CommandError::DatabaseUrl(reason)),
             None => Ok(config),
         }
     }
+}
+
+/// The toolset and name of every tool of the product, for a policy may name any.
+fn known_tools() -> Vec<(&'static str, &'static str)> {
+    HotelTools::tools().iter().map(|tool| (tool.toolset, tool.name)).collect()
 }
 
 /// Reads an address to listen on, `HOST:PORT`.
@@ -148,6 +154,8 @@ mod tests {
             toolsets = ["hotel"]
             disabled_tools = []
             per_minute = 60
+            allow = ["group:1001"]
+            deny = ["contact:7"]
             [hotel]
             db = "postgres://u:hunter2@host/db"
             listen = "127.0.0.1:1"
@@ -164,6 +172,7 @@ mod tests {
         assert_eq!(config.hotel.text_links, LinkPolicy::Keep);
         assert_eq!(config.hotel.on_changed_payload, ChangedPayload::SupersedeUntouched);
         assert!(config.policy.read_only);
+        assert_eq!(config.policy.check(&known_tools()), Ok(()));
         assert!(!format!("{config:?}").contains("hunter2"));
     }
 }

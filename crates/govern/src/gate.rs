@@ -1,7 +1,7 @@
 //! The one gate: it decides what a caller sees and may call, by the same rules at list time and at call time, over
 //! stdio and over HTTP, for tools and for their REST twins.
 
-use std::{collections::HashMap, sync::Mutex};
+use std::{collections::HashMap, num::NonZeroU32, sync::Mutex};
 
 use serde::Deserialize;
 use thiserror::Error;
@@ -22,10 +22,12 @@ pub struct Policy {
     /// Tools that are off.
     pub disabled_tools: Vec<String>,
     /// How many calls a caller may make in a minute; absent, any number.
-    pub per_minute: Option<u32>,
-    /// People and conversations that alone may be seen; empty, all may. The iSphere half reads it, the gate does not.
+    pub per_minute: Option<NonZeroU32>,
+    /// The conversations and people that may be seen and written to; empty, all may. An entry is `contact:ID`,
+    /// `group:ID`, `conversation:ID`, or an id alone, which means any of the three. The gate knows no targets: a half
+    /// that has conversations applies this itself.
     pub allow: Vec<String>,
-    /// People and conversations that may not be seen, whatever `allow` says.
+    /// Those that may not, though `allow` names them; entries as there.
     pub deny: Vec<String>,
 }
 
@@ -48,9 +50,26 @@ pub enum PolicyError {
         /// Those that are known.
         known: String,
     },
-    /// `per_minute` is 0.
-    #[error("[policy] per_minute is 0, which would refuse every call; leave it out for no limit")]
-    NoCalls,
+}
+
+impl Policy {
+    /// Refuses a policy that names what is not among `known`, the pairs of toolset and tool of the whole product: one
+    /// file serves all its halves, so a policy may name what only another half has.
+    pub fn check(&self, known: &[(&str, &str)]) -> Result<(), PolicyError> {
+        let toolsets = || known.iter().map(|(toolset, _)| *toolset);
+        let tools = || known.iter().map(|(_, tool)| *tool);
+        for name in self.toolsets.iter().flatten() {
+            if !toolsets().any(|known| known == name) {
+                return Err(PolicyError::UnknownToolset { name: name.clone(), known: listing(toolsets()) });
+            }
+        }
+        for name in &self.disabled_tools {
+            if !tools().any(|known| known == name) {
+                return Err(PolicyError::UnknownTool { name: name.clone(), known: listing(tools()) });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Decides what may be listed and called.
@@ -63,32 +82,17 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate for these tools. Refuses a policy that names a tool or toolset that does not exist.
-    pub fn new<S>(policy: &Policy, tools: &[Tool<S>]) -> Result<Self, PolicyError> {
-        let names = || tools.iter().map(|tool| tool.name);
-        let toolsets = || tools.iter().map(|tool| tool.toolset);
-        for name in policy.toolsets.iter().flatten() {
-            if !toolsets().any(|known| known == name) {
-                return Err(PolicyError::UnknownToolset { name: name.clone(), known: listing(toolsets()) });
-            }
-        }
-        for name in &policy.disabled_tools {
-            if !names().any(|known| known == name) {
-                return Err(PolicyError::UnknownTool { name: name.clone(), known: listing(names()) });
-            }
-        }
-        if policy.per_minute == Some(0) {
-            return Err(PolicyError::NoCalls);
-        }
+    /// A gate for these tools. Whether the names in the policy exist is [`Policy::check`]'s to say.
+    pub fn new<S>(policy: &Policy, tools: &[Tool<S>]) -> Self {
         let off = |tool: &&Tool<S>| {
             let chosen = policy.toolsets.as_ref().is_none_or(|on| on.iter().any(|name| name == tool.toolset));
             !chosen || policy.disabled_tools.iter().any(|name| name == tool.name)
         };
-        Ok(Self {
+        Self {
             read_only: policy.read_only,
             closed: tools.iter().filter(off).map(|tool| tool.name).collect(),
             rate: policy.per_minute.map(Rate::new),
-        })
+        }
     }
 
     /// Whether `caller` sees this tool.
@@ -159,8 +163,8 @@ struct Rate {
 }
 
 impl Rate {
-    fn new(per_minute: u32) -> Self {
-        Self { per_call_us: MINUTE_US / i64::from(per_minute), empty_at_us: Mutex::default() }
+    fn new(per_minute: NonZeroU32) -> Self {
+        Self { per_call_us: MINUTE_US / i64::from(per_minute.get()), empty_at_us: Mutex::default() }
     }
 
     fn count(&self, caller: &str, now_ms: i64) -> Result<(), Refusal> {
@@ -218,7 +222,7 @@ mod tests {
     ];
 
     fn gate(policy: &Policy) -> Gate {
-        Gate::new(policy, &TOOLS).unwrap()
+        Gate::new(policy, &TOOLS)
     }
 
     fn listed(gate: &Gate, caller: &Caller) -> Vec<&'static str> {
@@ -266,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_caller_gets_its_calls_a_minute_and_then_waits() {
-        let gate = gate(&Policy { per_minute: Some(2), ..Policy::default() });
+        let gate = gate(&Policy { per_minute: NonZeroU32::new(2), ..Policy::default() });
         let call = |caller: &Caller, now_ms| gate.admit(&TOOLS[0], caller, now_ms);
         assert_eq!(call(&reader(), 0), Ok(()));
         assert_eq!(call(&reader(), 0), Ok(()));
@@ -276,13 +280,31 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_names_what_does_not_exist_is_refused() {
+    fn a_policy_that_names_what_no_half_has_is_refused() {
+        let known = [("queries", "find"), ("queries", "show"), ("writes", "submit"), ("mail", "send")];
         let misspelt = Policy { disabled_tools: vec!["submitt".into()], ..Policy::default() };
-        let error = Gate::new(&misspelt, &TOOLS).unwrap_err().to_string();
-        assert!(error.contains("`submitt`") && error.contains("find, show, submit"), "{error}");
+        let error = misspelt.check(&known).unwrap_err().to_string();
+        assert!(error.contains("`submitt`") && error.contains("find, show, submit, send"), "{error}");
         let misspelt = Policy { toolsets: Some(vec!["query".into()]), ..Policy::default() };
-        assert!(Gate::new(&misspelt, &TOOLS).unwrap_err().to_string().contains("queries, writes"));
-        let none = Policy { per_minute: Some(0), ..Policy::default() };
-        assert_eq!(Gate::new(&none, &TOOLS).unwrap_err(), PolicyError::NoCalls);
+        let error = misspelt.check(&known).unwrap_err().to_string();
+        assert!(error.contains("queries, writes, mail"), "{error}");
+    }
+
+    #[test]
+    fn a_policy_may_name_what_only_another_half_has() {
+        let known = [("queries", "find"), ("mail", "send")];
+        let policy = Policy {
+            toolsets: Some(vec!["queries".into(), "mail".into()]),
+            disabled_tools: vec!["send".into()],
+            ..Policy::default()
+        };
+        assert_eq!(policy.check(&known), Ok(()));
+        assert_eq!(listed(&gate(&policy), &Caller::local()), ["find", "show"]);
+    }
+
+    #[test]
+    fn no_calls_at_all_is_not_a_rate() {
+        assert!(toml::from_str::<Policy>("per_minute = 0").is_err());
+        assert_eq!(toml::from_str::<Policy>("per_minute = 1").unwrap().per_minute, NonZeroU32::new(1));
     }
 }

@@ -66,7 +66,7 @@ impl Client {
         ingest::mail(&rig.hotel, rig.request("test"), "FILE", MAIL.to_vec()).await.unwrap();
         let kept = Arc::new(Kept::default());
         let (sender, recorder) = Recorder::start(Arc::clone(&kept) as Arc<dyn Sink>);
-        let gate = Arc::new(Gate::new(&policy, HotelTools::tools()).unwrap());
+        let gate = Arc::new(Gate::new(&policy, HotelTools::tools()));
         let bearer = Arc::new(Bearer::new(Arc::new(TwoTokens), rig.hotel.clock.clone()));
         let options =
             McpOptions { schema_profile: profile, body_limit_bytes: 100_000, ..McpOptions::default() };

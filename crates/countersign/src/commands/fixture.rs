@@ -34,8 +34,7 @@ pub(crate) struct Fixture {
 impl Fixture {
     pub(crate) async fn run(self) -> Result<(), CommandError> {
         let (recorder, flusher) = Recorder::start(Arc::new(Forgetful));
-        let gate =
-            Gate::new(&Policy::default(), FixtureService::tools()).expect("the default policy names no tool");
+        let gate = Gate::new(&Policy::default(), FixtureService::tools());
         let server = Arc::new(Server::new(
             Arc::new(FixtureService::new()),
             Arc::new(gate),
@@ -63,7 +62,7 @@ async fn serve_http(server: Arc<Server<FixtureService>>, address: SocketAddr) ->
     let bound = listener.local_addr().map_err(CommandError::Serve)?;
     let shutdown = shutdown_signal();
     tracing::info!("listening on http://{bound}/mcp");
-    govern::http::serve(listener, http::router(server, None), shutdown).await;
+    govern::http::serve(listener, http::router(server, None, "/mcp"), shutdown).await;
     Ok(())
 }
 
