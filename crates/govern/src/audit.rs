@@ -5,6 +5,8 @@
 //! that must never lose its record writes it in its own transaction and says so
 //! ([`Outcome::recorded_by_tool`](crate::tool::Outcome::recorded_by_tool)).
 
+pub mod head;
+
 use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;

@@ -4,12 +4,13 @@
 
 use std::time::Duration;
 
+use govern::audit::head::{GENESIS, Head};
 use govern::audit::{Channel, Ending, Record, Sink as _};
 use govern::hex::hex;
 use govern::key::KeyFileError;
 use govern::random::Random;
 use govern::tool::Effect;
-use hotel::audit::seal::{GENESIS, Head, Sealer};
+use hotel::audit::seal::{Sealer, current_head};
 use hotel::audit::verify::{Report, verify};
 use hotel::audit::{AuditKey, DatabaseSink, Event, KeyError};
 use hotel::store::{Db, boxed};
@@ -93,7 +94,7 @@ async fn is_located(statements: &'static [&'static str], first_bad: i64, reason:
 async fn a_trail_as_it_was_written_is_good_and_ends_at_its_head() {
     on_each_database(async |rig| {
         trail(&rig).await;
-        let head = Head::current(&rig.hotel.db).await.unwrap();
+        let head = current_head(&rig.hotel.db).await.unwrap();
         let expected = Report {
             ok: true,
             records: 12,
@@ -221,7 +222,7 @@ async fn a_forged_row_with_a_plain_hash_is_located() {
 async fn a_forged_seal_with_a_plain_hash_is_located() {
     on_each_database(async |rig| {
         trail(&rig).await;
-        let head = Head::current(&rig.hotel.db).await.unwrap();
+        let head = current_head(&rig.hotel.db).await.unwrap();
         let event = Event::from_record(900_000, &record(13));
         let digest = rig.hotel.audit_key.digest(&event);
         insert(&rig, event, digest.clone()).await;
@@ -278,7 +279,7 @@ const CUT: &[&str] =
 async fn a_cut_end_is_found_with_the_head_only() {
     on_each_database(async |rig| {
         trail(&rig).await;
-        let head = Head::current(&rig.hotel.db).await.unwrap();
+        let head = current_head(&rig.hotel.db).await.unwrap();
         tamper(&rig, CUT).await.unwrap();
         assert!(check(&rig, None).await.ok);
         let report = check(&rig, Some(&head)).await;
@@ -292,7 +293,7 @@ async fn a_cut_end_is_found_with_the_head_only() {
 async fn a_cut_end_is_found_with_the_head_when_other_rows_were_sealed_in_its_place() {
     on_each_database(async |rig| {
         let sealer = trail(&rig).await;
-        let head = Head::current(&rig.hotel.db).await.unwrap();
+        let head = current_head(&rig.hotel.db).await.unwrap();
         tamper(&rig, CUT).await.unwrap();
         append(&rig, &(20..30).map(record).collect::<Vec<_>>()).await;
         sealer.seal().await.unwrap();
@@ -307,7 +308,7 @@ async fn a_cut_end_is_found_with_the_head_when_other_rows_were_sealed_in_its_pla
 async fn a_head_stays_valid_while_the_trail_grows() {
     on_each_database(async |rig| {
         let sealer = trail(&rig).await;
-        let head = Head::current(&rig.hotel.db).await.unwrap();
+        let head = current_head(&rig.hotel.db).await.unwrap();
         append(&rig, &[record(13)]).await;
         sealer.seal().await.unwrap();
         assert!(check(&rig, Some(&head)).await.ok);
@@ -412,7 +413,7 @@ async fn at_shutdown_all_is_sealed_and_the_lease_is_free() {
         let running = sealer(&rig, &rig.hotel.db).start();
         append(&rig, &[record(1), record(2)]).await;
         running.shutdown().await;
-        assert_eq!(Head::current(&rig.hotel.db).await.unwrap().count, 2);
+        assert_eq!(current_head(&rig.hotel.db).await.unwrap().count, 2);
         append(&rig, &[record(3)]).await;
         assert_eq!(sealer(&rig, &rig.hotel.db).seal().await.unwrap(), 1);
     })

@@ -7,10 +7,9 @@
 //! ([`GENESIS`] for the first), then `POSITION DIGEST` for each row. Its `hmac` is the HMAC-SHA256 over
 //! `seal`, `from_position`, `to_position`, `count`, `sha256`, `previous` and `sealed_at` in the same form.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
+use govern::audit::head::{GENESIS, Head};
 use govern::clock::Clock;
 use govern::hex::hex;
 use govern::random::Random;
@@ -25,28 +24,11 @@ use crate::store::{Db, Lease, Transaction, boxed};
 
 /// Most rows under one seal; bounds how long a seal keeps other writers waiting.
 pub const MOST_ROWS: i64 = 2_000;
-/// What stands for the digest of the seal before the first one.
-pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 const EVERY: Duration = Duration::from_secs(1);
 const LEASE: &str = "audit-sealer";
 /// How long a sealer that died keeps the others from sealing, in milliseconds.
 const LEASE_MS: i64 = 5_000;
-
-/// How far the trail reached at some moment: printed as `COUNT:DIGEST` and kept elsewhere, it proves later
-/// that nothing was cut off.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
-    /// How many rows were sealed.
-    pub count: i64,
-    /// `sha256` of the last seal.
-    pub digest: String,
-}
-
-/// What is not a head.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a head is COUNT:DIGEST, as `countersign audit head` prints it")]
-pub struct NotAHead;
 
 /// Seals the trail of one database. Each server process has one; a lease lets one of them work at a time.
 #[derive(Debug)]
@@ -167,34 +149,10 @@ impl SealerHandle {
     }
 }
 
-impl Head {
-    /// Where the trail ends now.
-    pub async fn current(db: &Db) -> Result<Self, Error> {
-        let last = db.read(|tx| boxed(tx.last_audit_seal())).await?;
-        Ok(last.map_or_else(Self::genesis, |seal| Self { count: seal.to_position, digest: seal.sha256 }))
-    }
-
-    /// The head of an empty trail.
-    pub fn genesis() -> Self {
-        Self { count: 0, digest: GENESIS.to_owned() }
-    }
-}
-
-impl fmt::Display for Head {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.count, self.digest)
-    }
-}
-
-impl FromStr for Head {
-    type Err = NotAHead;
-
-    fn from_str(text: &str) -> Result<Self, NotAHead> {
-        let (count, digest) = text.trim().split_once(':').ok_or(NotAHead)?;
-        let count = count.parse().ok().filter(|count| *count >= 0).ok_or(NotAHead)?;
-        let is_digest = digest.len() == GENESIS.len() && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if is_digest { Ok(Self { count, digest: digest.to_ascii_lowercase() }) } else { Err(NotAHead) }
-    }
+/// Where the trail ends now.
+pub async fn current_head(db: &Db) -> Result<Head, Error> {
+    let last = db.read(|tx| boxed(tx.last_audit_seal())).await?;
+    Ok(last.map_or_else(Head::genesis, |seal| Head { count: seal.to_position, digest: seal.sha256 }))
 }
 
 /// The digest that a seal's `sha256` holds, row by row.

@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use govern::audit::head::Head;
 use serde::Serialize;
 
-use super::seal::{Chain, Head, MOST_ROWS, authenticate};
+use super::seal::{Chain, MOST_ROWS, authenticate};
 use super::{AuditKey, AuditRow, Seal};
 use crate::error::Error;
 use crate::store::{Db, MaybeDamaged, Transaction, boxed};

@@ -20,17 +20,17 @@ pub fn of_state(state_dir: &Path) -> PathBuf {
 }
 
 /// Where a folder keeps its head.
-pub fn head(folder: &Path) -> PathBuf {
+pub(super) fn head(folder: &Path) -> PathBuf {
     folder.join(HEAD)
 }
 
 /// The file of a day.
-pub fn day_file(folder: &Path, day: Date) -> PathBuf {
+pub(super) fn day_file(folder: &Path, day: Date) -> PathBuf {
     folder.join(format!("{day}.{EXTENSION}"))
 }
 
 /// The days of which the folder has a file, in their order.
-pub fn days(folder: &Path) -> io::Result<Vec<Date>> {
+pub(super) fn days(folder: &Path) -> io::Result<Vec<Date>> {
     let mut days = Vec::new();
     for entry in fs::read_dir(folder)? {
         let name = entry?.file_name();
@@ -42,18 +42,24 @@ pub fn days(folder: &Path) -> io::Result<Vec<Date>> {
     Ok(days)
 }
 
+/// The audit folder that `path` names: the folder itself, or that of the state folder at `path`.
+pub fn find(path: &Path) -> PathBuf {
+    let of_state = of_state(path);
+    if of_state.is_dir() { of_state } else { path.to_owned() }
+}
+
 /// Whether a trail was begun here.
-pub fn is_begun(folder: &Path) -> bool {
+pub(super) fn is_begun(folder: &Path) -> bool {
     head(folder).exists() || days(folder).is_ok_and(|days| !days.is_empty())
 }
 
-/// Opens the file that writers lock; makes it when `create` is set.
-pub fn lock_file(folder: &Path, create: bool) -> io::Result<File> {
-    File::options().read(true).write(create).create(create).truncate(false).open(folder.join(LOCK))
+/// Opens the file that writers lock, made when it is not there.
+pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
+    File::options().read(true).write(true).create(true).truncate(false).open(folder.join(LOCK))
 }
 
 /// Makes a new or replaced name in the folder last through a crash of the machine.
-pub fn sync(folder: &Path) -> io::Result<()> {
+pub(super) fn sync(folder: &Path) -> io::Result<()> {
     // Windows keeps names without being asked, and opens no folder as a file.
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
