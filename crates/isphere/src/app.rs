@@ -16,6 +16,8 @@ use crate::access::{Access, AccessError};
 use crate::audit::key::{KeyError, StateKey};
 use crate::error::Error;
 use crate::files::inbound::Inbound;
+use crate::files::outbound::Outbound;
+use crate::sending::ledger::{self, Ledger};
 use crate::settings::Settings;
 use crate::sources::choice::Sources;
 
@@ -32,6 +34,10 @@ pub struct Isphere {
     pub access: Access,
     /// Where downloads go; none when it is not configured.
     pub inbound: Option<Inbound>,
+    /// Where files that are sent lie; none when it is not configured.
+    pub outbound: Option<Outbound>,
+    /// Which idempotency keys belong to which sends.
+    pub ledger: Ledger,
     /// The key of the state folder.
     pub key: StateKey,
     /// The time.
@@ -60,6 +66,17 @@ pub enum OpenError {
     /// The state key cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The ledger of sends cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] ledger::OpenError),
+    /// The outbound folder cannot be opened.
+    #[error("[isphere] outbound_dir {} cannot be opened: {reason}; make the folder, or leave outbound_dir out", path.display())]
+    Outbound {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        reason: io::Error,
+    },
     /// The inbound folder cannot be opened.
     #[error("[isphere] inbound_dir {} cannot be opened: {reason}; make the folder, or leave inbound_dir out", path.display())]
     Inbound {
@@ -103,13 +120,23 @@ impl Isphere {
                     .map_err(|reason| OpenError::Inbound { path: path.clone(), reason })
             })
             .transpose()?;
+        let outbound = settings
+            .outbound_dir
+            .as_ref()
+            .map(|path| {
+                Outbound::open(path, settings.max_file_bytes)
+                    .map_err(|reason| OpenError::Outbound { path: path.clone(), reason })
+            })
+            .transpose()?;
         Ok(Self {
             access: Access::new(policy)?,
             key: StateKey::open(&settings.state_dir, &random)?,
+            ledger: Ledger::open(&settings.state_dir)?,
             read_only: policy.read_only,
             settings,
             sources,
             inbound,
+            outbound,
             clock,
             random,
         })

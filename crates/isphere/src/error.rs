@@ -7,6 +7,7 @@ use serde::Serialize;
 use thiserror::Error;
 
 use crate::files::inbound::InboundError;
+use crate::files::outbound::OutboundError;
 use crate::model::ConversationType;
 use crate::sources::SourceError;
 
@@ -45,6 +46,9 @@ pub enum Error {
     /// A downloaded file was not saved.
     #[error(transparent)]
     Inbound(#[from] InboundError),
+    /// A file cannot be sent.
+    #[error(transparent)]
+    Outbound(#[from] OutboundError),
     /// The call took longer than the configuration allows.
     #[error(
         "the call was stopped after {limit_ms} ms; ask for less (a smaller limit, a later since), or try again"
@@ -126,6 +130,7 @@ impl Error {
             Self::PreviewOnly(_) => "PREVIEW_ONLY",
             Self::WriteNotReady(_) => "WRITE_NOT_READY",
             Self::Inbound(error) => error.code(),
+            Self::Outbound(error) => error.code(),
             Self::Refused { refusal, effect } => refusal_code(refusal, *effect),
             Self::Internal { .. } => "INTERNAL_ERROR",
         }
@@ -137,6 +142,7 @@ impl Error {
             Self::InvalidArgument(fault) => fault.path.strip_prefix("$."),
             Self::Source(SourceError::StalePosition) => Some("cursor"),
             Self::Inbound(error) => error.field(),
+            Self::Outbound(error) => error.field(),
             _ => None,
         }
     }
@@ -177,6 +183,9 @@ impl Error {
             }
             Self::Inbound(InboundError::NotWritten { cause, .. }) => {
                 tracing::error!(%cause, request_id, "a downloaded file was not saved");
+            }
+            Self::Outbound(OutboundError::Unreadable { cause }) => {
+                tracing::error!(%cause, request_id, "a file in the outbound folder cannot be read");
             }
             Self::Source(SourceError::Failed(message)) => {
                 tracing::error!(message, request_id, "a source failed");

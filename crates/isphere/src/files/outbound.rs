@@ -1,18 +1,27 @@
-//! Files that are sent: only from the outbound folder, and only plain files that nothing else points at.
+//! The outbound folder: files that are sent come from it alone, and only plain files that nothing else points at.
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use cap_fs_ext::{FollowSymlinks, MetadataExt as _, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, Metadata, OpenOptions};
+use cap_std::fs::{Dir, OpenOptions};
 use govern::arguments::ArgumentFault;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::names::{NameFault, below, open_folder};
+
+/// The configured folder for files that are sent; clones share it.
+#[derive(Clone, Debug)]
+pub struct Outbound {
+    path: PathBuf,
+    root: Arc<Dir>,
+    max_bytes: u64,
+}
 
 /// A file that may be sent, as it was when it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,67 +34,93 @@ pub struct OutboundFile {
     pub sha256: [u8; 32],
 }
 
-/// Why a file cannot be sent.
+/// Why a file cannot be sent. Messages hold no path.
 #[derive(Debug, Error)]
 pub enum OutboundError {
-    /// No outbound folder is configured.
-    #[error(
-        "no file can be sent, for no outbound folder is configured; the operator sets [isphere] outbound_dir"
-    )]
-    NotConfigured,
-    /// The outbound folder is not there or not readable.
-    #[error(
-        "the outbound folder cannot be opened; the operator makes the folder of [isphere] outbound_dir readable"
-    )]
-    NoFolder(io::Error),
-    /// The path itself is not allowed.
-    #[error("{0}")]
-    Path(#[from] NameFault),
+    /// `file_path` is not a path that may be used.
+    #[error(transparent)]
+    Path(#[from] ArgumentFault),
     /// Nothing has this name.
     #[error("there is no such file in the outbound folder; put it there and call again")]
     NotFound,
     /// The path leads through a link, or other names point at the file.
     #[error(
-        "a path without links to a file without further hard links; copy the file into the outbound folder"
+        "`$.file_path` leads through a link, or its file has another hard link; copy the file into the outbound folder"
     )]
     Link,
     /// A folder, a device, a pipe.
-    #[error("a regular file")]
+    #[error("`$.file_path` must name a regular file")]
     NotAFile,
-    /// It is larger than `[isphere] max_file_bytes`.
-    #[error("a file of at most {limit} bytes")]
+    /// It is larger than allowed.
+    #[error("the file is larger than the {limit} bytes that the operator allows ([isphere] max_file_bytes)")]
     TooLarge {
-        /// The limit.
+        /// The configured limit, in bytes.
         limit: u64,
     },
     /// It changed while it was read.
-    #[error("a file that is complete: it changed while it was read. Call again when nobody writes to it")]
+    #[error("the file changed while it was read; call again when nobody writes to it")]
     Changed,
     /// The operating system did not let it be read.
-    #[error("the file cannot be read; the operator lets the user that runs countersign read it")]
-    Unreadable(io::Error),
+    #[error("the file cannot be read on the server; the operator finds the reason in its log")]
+    Unreadable {
+        /// Why, for the log.
+        #[source]
+        cause: io::Error,
+    },
 }
 
-/// Reads the file at `path` below `folder` once, for its size and digest. Blocks.
-pub fn inspect(folder: Option<&Path>, path: &str, max_bytes: u64) -> Result<OutboundFile, OutboundError> {
-    let folder = folder.ok_or(OutboundError::NotConfigured)?;
-    let relative = below(folder, path)?;
+impl Outbound {
+    /// Opens the configured folder, which must be there.
+    pub fn open(path: &Path, max_bytes: u64) -> io::Result<Self> {
+        let root = Arc::new(Dir::open_ambient_dir(path, ambient_authority())?);
+        Ok(Self { path: path.to_owned(), root, max_bytes })
+    }
+
+    /// Reads the file at `path` (relative to the folder, or absolute inside it) once, for its size and digest.
+    pub async fn inspect(&self, path: &str) -> Result<OutboundFile, OutboundError> {
+        let relative =
+            below(&self.path, path).map_err(|fault: NameFault| fault.of_argument("$.file_path"))?;
+        let (root, max_bytes) = (Arc::clone(&self.root), self.max_bytes);
+        let read = tokio::task::spawn_blocking(move || inspect(&root, &relative, max_bytes));
+        read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    }
+}
+
+impl OutboundError {
+    /// The code of the contract.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Path(_) | Self::Link | Self::NotAFile | Self::TooLarge { .. } | Self::Changed => {
+                "INVALID_ARGUMENT"
+            }
+            Self::NotFound => "TARGET_NOT_FOUND",
+            Self::Unreadable { .. } => "INTERNAL_ERROR",
+        }
+    }
+
+    /// The argument that is wrong, when it is one.
+    pub fn field(&self) -> Option<&str> {
+        (self.code() == "INVALID_ARGUMENT").then_some("file_path")
+    }
+}
+
+fn inspect(root: &Dir, relative: &Path, max_bytes: u64) -> Result<OutboundFile, OutboundError> {
     let name = relative.file_name().and_then(|name| name.to_str()).ok_or(OutboundError::NotAFile)?;
-    let root = Dir::open_ambient_dir(folder, ambient_authority()).map_err(OutboundError::NoFolder)?;
-    let parent = relative.parent().unwrap_or(Path::new(""));
-    let parent = open_folder(&root, parent).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => OutboundError::NotFound,
-        io::ErrorKind::PermissionDenied => OutboundError::Unreadable(error),
-        // A link is refused with different errors by different systems.
-        _ => OutboundError::Link,
+    let parent = open_folder(root, relative.parent().unwrap_or(Path::new(""))).map_err(|cause| {
+        match cause.kind() {
+            io::ErrorKind::NotFound => OutboundError::NotFound,
+            io::ErrorKind::PermissionDenied => OutboundError::Unreadable { cause },
+            // A link is refused with different errors by different systems.
+            _ => OutboundError::Link,
+        }
     })?;
     let file = open(&parent, name)?;
-    let before = metadata(&file)?;
+    let before = state(&file)?;
     if before.size > max_bytes {
         return Err(OutboundError::TooLarge { limit: max_bytes });
     }
-    let (size_bytes, sha256) = digest(&file, before.size).map_err(OutboundError::Unreadable)?;
-    if size_bytes != before.size || metadata(&file)? != before {
+    let (size_bytes, sha256) = digest(&file, before.size).map_err(unreadable)?;
+    if size_bytes != before.size || state(&file)? != before {
         return Err(OutboundError::Changed);
     }
     Ok(OutboundFile { name: name.to_owned(), size_bytes, sha256 })
@@ -93,7 +128,7 @@ pub fn inspect(folder: Option<&Path>, path: &str, max_bytes: u64) -> Result<Outb
 
 /// Opens the regular file `name` that no other name points at.
 fn open(parent: &Dir, name: &str) -> Result<File, OutboundError> {
-    let found = parent.symlink_metadata(name).map_err(not_opened)?;
+    let found = parent.symlink_metadata(name).map_err(unreadable)?;
     if found.is_symlink() {
         return Err(OutboundError::Link);
     }
@@ -103,23 +138,18 @@ fn open(parent: &Dir, name: &str) -> Result<File, OutboundError> {
     // What was put in its place meanwhile is neither followed nor, when it is a pipe, waited for.
     let mut options = OpenOptions::new();
     options.read(true).follow(FollowSymlinks::No).nonblock(true);
-    let file = parent.open_with(name, &options).map_err(not_opened)?;
-    let opened = file.metadata().map_err(OutboundError::Unreadable)?;
-    check_kind(&opened)?;
-    Ok(file.into_std())
-}
-
-fn check_kind(opened: &Metadata) -> Result<(), OutboundError> {
+    let file = parent.open_with(name, &options).map_err(unreadable)?;
+    let opened = file.metadata().map_err(unreadable)?;
     if !opened.is_file() {
         return Err(OutboundError::NotAFile);
     }
-    if opened.nlink() == 1 { Ok(()) } else { Err(OutboundError::Link) }
+    if opened.nlink() == 1 { Ok(file.into_std()) } else { Err(OutboundError::Link) }
 }
 
-fn not_opened(error: io::Error) -> OutboundError {
-    match error.kind() {
+fn unreadable(cause: io::Error) -> OutboundError {
+    match cause.kind() {
         io::ErrorKind::NotFound => OutboundError::NotFound,
-        _ => OutboundError::Unreadable(error),
+        _ => OutboundError::Unreadable { cause },
     }
 }
 
@@ -130,8 +160,8 @@ struct State {
     modified: Option<SystemTime>,
 }
 
-fn metadata(file: &File) -> Result<State, OutboundError> {
-    let metadata = file.metadata().map_err(OutboundError::Unreadable)?;
+fn state(file: &File) -> Result<State, OutboundError> {
+    let metadata = file.metadata().map_err(unreadable)?;
     Ok(State { size: metadata.len(), modified: metadata.modified().ok() })
 }
 
@@ -175,43 +205,43 @@ mod tests {
             Self { home, folder }
         }
 
-        fn inspect(&self, path: &str) -> Result<OutboundFile, OutboundError> {
-            inspect(Some(&self.folder), path, 1000)
+        async fn inspect(&self, path: &str) -> Result<OutboundFile, OutboundError> {
+            Outbound::open(&self.folder, 1000).unwrap().inspect(path).await
         }
     }
 
-    #[test]
-    fn a_file_in_the_folder_is_known_by_name_size_and_digest() {
+    #[tokio::test]
+    async fn a_file_in_the_folder_is_known_by_name_size_and_digest() {
         let outbox = Outbox::new();
-        let relative = outbox.inspect("报表/三月.txt").unwrap();
+        let relative = outbox.inspect("报表/三月.txt").await.unwrap();
         assert_eq!((relative.name.as_str(), relative.size_bytes), ("三月.txt", 6));
         assert_eq!(relative.sha256, <[u8; 32]>::from(Sha256::digest("营收")));
         let absolute = outbox.folder.join("报表/三月.txt");
-        assert_eq!(outbox.inspect(absolute.to_str().unwrap()).unwrap(), relative);
+        assert_eq!(outbox.inspect(absolute.to_str().unwrap()).await.unwrap(), relative);
     }
 
-    #[test]
-    fn what_is_not_in_the_folder_is_refused() {
+    #[tokio::test]
+    async fn what_is_not_in_the_folder_is_refused() {
         let outbox = Outbox::new();
         let secret = outbox.home.path().join("secret.txt");
-        assert!(matches!(outbox.inspect("../secret.txt"), Err(OutboundError::Path(NameFault::Parent))));
-        let outside = outbox.inspect(secret.to_str().unwrap());
-        assert!(matches!(outside, Err(OutboundError::Path(NameFault::Outside))));
-        assert!(matches!(outbox.inspect("报表/四月.txt"), Err(OutboundError::NotFound)));
-        assert!(matches!(outbox.inspect("没有/三月.txt"), Err(OutboundError::NotFound)));
+        assert!(matches!(outbox.inspect("../secret.txt").await, Err(OutboundError::Path(_))));
+        let outside = outbox.inspect(secret.to_str().unwrap()).await;
+        assert!(matches!(outside, Err(OutboundError::Path(_))));
+        assert!(matches!(outbox.inspect("报表/四月.txt").await, Err(OutboundError::NotFound)));
+        assert!(matches!(outbox.inspect("没有/三月.txt").await, Err(OutboundError::NotFound)));
     }
 
-    #[test]
-    fn what_is_no_plain_file_is_refused() {
+    #[tokio::test]
+    async fn what_is_no_plain_file_is_refused() {
         let outbox = Outbox::new();
-        assert!(matches!(outbox.inspect("报表"), Err(OutboundError::NotAFile)));
-        assert!(matches!(outbox.inspect("."), Err(OutboundError::NotAFile)));
-        assert!(outbox.inspect("报表/三月.txt/x").is_err());
+        assert!(matches!(outbox.inspect("报表").await, Err(OutboundError::NotAFile)));
+        assert!(matches!(outbox.inspect(".").await, Err(OutboundError::NotAFile)));
+        assert!(outbox.inspect("报表/三月.txt/x").await.is_err());
     }
 
     #[cfg(unix)]
-    #[test]
-    fn links_are_refused_wherever_they_lead() {
+    #[tokio::test]
+    async fn links_are_refused_wherever_they_lead() {
         use std::os::unix::fs::symlink;
         let outbox = Outbox::new();
         symlink("../secret.txt", outbox.folder.join("out.txt")).unwrap();
@@ -219,25 +249,25 @@ mod tests {
         symlink("报表", outbox.folder.join("folder")).unwrap();
         fs::hard_link(outbox.home.path().join("secret.txt"), outbox.folder.join("hard.txt")).unwrap();
         for path in ["out.txt", "in.txt", "folder/三月.txt", "hard.txt"] {
-            assert!(matches!(outbox.inspect(path), Err(OutboundError::Link)), "{path}");
+            assert!(matches!(outbox.inspect(path).await, Err(OutboundError::Link)), "{path}");
         }
     }
 
     #[cfg(unix)]
-    #[test]
-    fn a_socket_is_refused_and_not_waited_for() {
+    #[tokio::test]
+    async fn a_socket_is_refused_and_not_waited_for() {
         let outbox = Outbox::new();
         let _socket = std::os::unix::net::UnixListener::bind(outbox.folder.join("s")).unwrap();
-        assert!(matches!(outbox.inspect("s"), Err(OutboundError::NotAFile)));
+        assert!(matches!(outbox.inspect("s").await, Err(OutboundError::NotAFile)));
     }
 
-    #[test]
-    fn the_size_is_capped() {
+    #[tokio::test]
+    async fn the_size_is_capped() {
         let outbox = Outbox::new();
         fs::write(outbox.folder.join("fits"), [0; 1000]).unwrap();
         fs::write(outbox.folder.join("large"), [0; 1001]).unwrap();
-        assert_eq!(outbox.inspect("fits").unwrap().size_bytes, 1000);
-        assert!(matches!(outbox.inspect("large"), Err(OutboundError::TooLarge { limit: 1000 })));
+        assert_eq!(outbox.inspect("fits").await.unwrap().size_bytes, 1000);
+        assert!(matches!(outbox.inspect("large").await, Err(OutboundError::TooLarge { limit: 1000 })));
     }
 
     #[test]
@@ -248,9 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_folder_no_file_can_be_sent() {
-        assert!(matches!(inspect(None, "a.txt", 1), Err(OutboundError::NotConfigured)));
-        let gone = Outbox::new().folder;
-        assert!(matches!(inspect(Some(&gone), "a.txt", 1), Err(OutboundError::NoFolder(_))));
+    fn a_folder_that_is_not_there_is_not_opened() {
+        assert!(Outbound::open(&Outbox::new().folder.join("gone"), 1).is_err());
     }
 }

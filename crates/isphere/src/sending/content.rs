@@ -29,7 +29,7 @@ pub fn check(text: &str, stated: &str) -> Result<Content, ArgumentFault> {
         let expected = "the SHA-256 of content_text as 64 hexadecimal digits";
         return Err(ArgumentFault::new("$.content_sha256", expected, "another text"));
     }
-    let content = Content { sha256: sha256(text.as_bytes()), length: text.chars().count() };
+    let content = Content::of(text);
     let actual = hex(&content.sha256);
     if !actual.eq_ignore_ascii_case(stated) {
         let stated = stated.to_ascii_lowercase();
@@ -45,10 +45,10 @@ pub fn check(text: &str, stated: &str) -> Result<Content, ArgumentFault> {
     Ok(content)
 }
 
-/// The digest of `caption`, which a file may carry (1 to 20,000 Unicode scalar values).
-pub fn caption(caption: &str) -> Result<Sha256Digest, ArgumentFault> {
+/// Checks `caption`, which a file may carry (1 to 20,000 Unicode scalar values).
+pub fn caption(caption: &str) -> Result<Content, ArgumentFault> {
     chars_within("$.caption", caption, 1..=TEXT_CHARS)?;
-    Ok(sha256(caption.as_bytes()))
+    Ok(Content::of(caption))
 }
 
 /// The digest of an idempotency key (1 to 512 Unicode scalar values, not blank); the key itself is kept nowhere.
@@ -68,6 +68,12 @@ pub fn operation(parts: &[&[u8]]) -> Sha256Digest {
         hasher.update(part);
     }
     hasher.finalize().into()
+}
+
+impl Content {
+    fn of(text: &str) -> Self {
+        Self { sha256: sha256(text.as_bytes()), length: text.chars().count() }
+    }
 }
 
 fn sha256(bytes: &[u8]) -> Sha256Digest {

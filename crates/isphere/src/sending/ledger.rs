@@ -159,6 +159,23 @@ impl Ledger {
     }
 }
 
+impl From<LedgerError> for crate::Error {
+    fn from(error: LedgerError) -> Self {
+        match error {
+            LedgerError::OtherOperation => Self::InvalidArgument(ArgumentFault {
+                path: "$.idempotency_key".to_owned(),
+                expected: "a key that was not used for another target or content".to_owned(),
+                message: error.to_string(),
+            }),
+            LedgerError::Failed(cause) => Self::Internal {
+                message: "the ledger of sends cannot be used right now, so nothing was recorded; try again, and tell \
+                          the operator the request_id when it stays so",
+                cause: cause.to_string(),
+            },
+        }
+    }
+}
+
 /// Sets the connection up and makes the table; answers the version that the file has.
 fn prepare(connection: &Connection) -> rusqlite::Result<i64> {
     connection.busy_timeout(BUSY)?;

@@ -8,3 +8,17 @@
 pub mod content;
 pub mod gate;
 pub mod ledger;
+pub mod target;
+
+use serde::Deserialize;
+
+/// `execution_mode` of a send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Says what would be sent.
+    #[default]
+    Preview,
+    /// Sends.
+    Production,
+}

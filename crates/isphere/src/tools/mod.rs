@@ -12,6 +12,9 @@ mod resolve;
 mod schemas;
 mod search_contacts;
 mod search_groups;
+mod send_file;
+mod send_message;
+mod sending;
 
 use std::sync::Arc;
 
@@ -30,8 +33,14 @@ const TOOLSET: &str = "isphere";
 #[derive(Debug)]
 pub struct IsphereTools(pub Arc<Isphere>);
 
-static TOOLS: [Tool<IsphereTools>; 4] =
-    [search_contacts::TOOL, search_groups::TOOL, receive_messages::TOOL, receive_files::TOOL];
+static TOOLS: [Tool<IsphereTools>; 6] = [
+    search_contacts::TOOL,
+    search_groups::TOOL,
+    receive_messages::TOOL,
+    receive_files::TOOL,
+    send_message::TOOL,
+    send_file::TOOL,
+];
 
 impl Service for IsphereTools {
     fn tools() -> &'static [Tool<Self>] {
@@ -46,6 +55,8 @@ impl Service for IsphereTools {
         let attempt = self.attempt(tool.name, call, Preference::Auto, mode);
         let error = Error::Refused { refusal: refusal.clone(), effect: tool.effect };
         match tool.name {
+            send_message::NAME => self.failure::<send_message::Message>(attempt, &error),
+            send_file::NAME => self.failure::<send_file::SentFile>(attempt, &error),
             search_groups::NAME => self.failure::<search_groups::Groups>(attempt, &error),
             receive_messages::NAME => self.failure::<receive_messages::Messages>(attempt, &error),
             receive_files::NAME => self.failure::<receive_files::Files>(attempt, &error),
