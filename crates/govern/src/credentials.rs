@@ -3,6 +3,8 @@
 //! A secret is found by its digest. What is compared is thus never the secret, and how long a comparison takes
 //! tells nothing that helps to guess one.
 
+pub mod file;
+
 use std::{
     collections::HashMap,
     fmt,

@@ -15,7 +15,7 @@ use futures_util::StreamExt;
 use thiserror::Error;
 use tokio::time::timeout;
 
-pub(crate) use self::media::{accepts_json, is_json};
+pub(crate) use self::media::{accepts_event_stream, accepts_json, is_json};
 pub use self::{
     origins::{OriginError, Origins},
     serve::{Limits, serve, serve_within, shutdown_signal},

@@ -10,6 +10,7 @@ use crate::{
     arguments::{self, ArgumentFault},
     audit::Channel,
     credentials::Caller,
+    progress::Progress,
 };
 
 /// What a tool does to the world. A required field, so that a tool that forgets to say does not compile.
@@ -95,6 +96,8 @@ pub struct Call<'a> {
     pub budget: usize,
     /// When the call came, in Unix milliseconds.
     pub received_ms: i64,
+    /// Tells the client how far a long call is.
+    pub progress: Progress,
 }
 
 impl<'a> Call<'a> {

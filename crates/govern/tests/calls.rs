@@ -61,7 +61,7 @@ async fn a_caller_sees_and_may_call_only_what_its_token_allows() {
     let listed = rig.post(&reader, request("tools/list", json!({})).to_string()).await.json();
     let names: Vec<_> =
         listed["result"]["tools"].as_array().unwrap().iter().map(|tool| &tool["name"]).collect();
-    assert_eq!(names, ["echo", "wait", "panic", "own_record"]);
+    assert_eq!(names, ["echo", "wait", "steps", "flood", "panic", "own_record"]);
     let refused = rig.post(&reader, call("write", json!({})).to_string()).await.json();
     assert_eq!(refused["result"]["structuredContent"]["error"], "SCOPE_DENIED");
     assert_eq!(refused["result"]["isError"], true);

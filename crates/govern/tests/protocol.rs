@@ -72,7 +72,7 @@ async fn tools_are_listed_in_order_with_schemas_and_true_annotations() {
     let [listed, _] = over_both(Setup::default(), request("tools/list", json!({}))).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["echo", "wait", "write", "panic", "own_record"]);
+    assert_eq!(names, ["echo", "wait", "write", "steps", "flood", "panic", "own_record"]);
     for tool in tools {
         assert_eq!(tool["inputSchema"]["type"], "object");
         assert_eq!(tool["outputSchema"]["type"], "object");

@@ -62,7 +62,7 @@ async fn serve_http(server: Arc<Server<FixtureService>>, address: SocketAddr) ->
     let bound = listener.local_addr().map_err(CommandError::Serve)?;
     let shutdown = shutdown_signal();
     tracing::info!("listening on http://{bound}/mcp");
-    govern::http::serve(listener, http::router(server, None), shutdown).await;
+    govern::http::serve(listener, http::router(server, None, "/mcp"), shutdown).await;
     Ok(())
 }
 

@@ -11,30 +11,46 @@ pub(crate) fn is_json(content_type: &str) -> bool {
 
 /// Whether `Accept` allows JSON: the most specific range that covers it decides. An absent or empty header allows all.
 pub(crate) fn accepts_json(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::ACCEPT).iter();
-    let mut ranges = values
-        .flat_map(|value| value.to_str().unwrap_or("not text").split(','))
-        .map(str::trim)
-        .filter(|range| !range.is_empty())
-        .peekable();
+    let mut ranges = accepted(headers).peekable();
     if ranges.peek().is_none() {
         return true;
     }
     ranges.filter_map(covering).max().is_some_and(|(_, wanted)| wanted)
 }
 
+/// Whether `Accept` names event streams. A client that only allows everything may well expect one JSON document.
+pub(crate) fn accepts_event_stream(headers: &HeaderMap) -> bool {
+    accepted(headers).any(|range| {
+        let (media, parameters) = range.split_once(';').unwrap_or((range, ""));
+        media.trim().eq_ignore_ascii_case("text/event-stream") && wanted(parameters)
+    })
+}
+
+/// The media ranges of `Accept`.
+fn accepted(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(header::ACCEPT).iter();
+    values
+        .flat_map(|value| value.to_str().unwrap_or("not text").split(','))
+        .map(str::trim)
+        .filter(|range| !range.is_empty())
+}
+
 /// How specific a range that covers JSON is, and whether it is wanted at all.
 fn covering(range: &str) -> Option<(u8, bool)> {
-    let mut parts = range.split(';');
-    let specific = match parts.next()?.trim().to_ascii_lowercase().as_str() {
+    let (media, parameters) = range.split_once(';').unwrap_or((range, ""));
+    let specific = match media.trim().to_ascii_lowercase().as_str() {
         "application/json" => 2,
         "application/*" => 1,
         "*/*" => 0,
         _ => return None,
     };
-    let quality = parts.find_map(|part| parameter(part, "q"));
-    let wanted = quality.is_none_or(|quality| quality.parse::<f32>().is_ok_and(|quality| quality > 0.0));
-    Some((specific, wanted))
+    Some((specific, wanted(parameters)))
+}
+
+/// Whether the quality among the parameters of a range is above zero, as it is when there is none.
+fn wanted(parameters: &str) -> bool {
+    let quality = parameters.split(';').find_map(|part| parameter(part, "q"));
+    quality.is_none_or(|quality| quality.parse::<f32>().is_ok_and(|quality| quality > 0.0))
 }
 
 fn parameter<'p>(part: &'p str, wanted: &str) -> Option<&'p str> {
@@ -47,6 +63,20 @@ mod tests {
     use axum::http::HeaderValue;
 
     use super::*;
+
+    fn accept(value: &str) -> HeaderMap {
+        HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_str(value).unwrap())])
+    }
+
+    #[test]
+    fn event_streams_are_accepted_by_name_only() {
+        for named in ["text/event-stream", "application/json, Text/Event-Stream;q=0.5"] {
+            assert!(accepts_event_stream(&accept(named)), "{named}");
+        }
+        for not in ["", "*/*", "text/*", "application/json", "application/json, text/event-stream; q=0"] {
+            assert!(!accepts_event_stream(&accept(not)), "{not}");
+        }
+    }
 
     #[test]
     fn json_in_utf_8_is_json_in_any_case() {

@@ -15,6 +15,7 @@ use crate::{
     audit::{Channel, Ending, Record, Slot},
     clock::Stopwatch,
     credentials::Caller,
+    progress::Progress,
     tool::{Call, Effect, Outcome, Refusal, Service, Tool},
 };
 
@@ -28,6 +29,7 @@ pub(super) struct CallRequest<'a> {
     pub(super) trace_id: Option<String>,
     pub(super) channel: Channel,
     pub(super) era: Era,
+    pub(super) progress: Progress,
 }
 
 impl<S: Service> Server<S> {
@@ -37,7 +39,7 @@ impl<S: Service> Server<S> {
         caller: &Arc<Caller>,
         request: CallRequest<'_>,
     ) -> Result<Reply, Fault> {
-        let CallRequest { name, arguments, trace_id, channel, era } = request;
+        let CallRequest { name, arguments, trace_id, channel, era, progress } = request;
         let tool = S::tools().iter().find(|tool| tool.name == name);
         let call = Call {
             arguments: arguments.unwrap_or_else(no_arguments),
@@ -47,6 +49,7 @@ impl<S: Service> Server<S> {
             trace_id,
             budget: self.options.result_budget_bytes,
             received_ms: self.clock.now_ms(),
+            progress,
         };
         let Ok(slot) = self.recorder.reserve().await else {
             let tool = tool.ok_or_else(|| Fault::tool_not_found(name, era))?;
@@ -92,7 +95,7 @@ impl<S: Service> Server<S> {
         let service = Arc::clone(&self.service);
         let arguments = call.arguments.to_owned();
         let (channel, request_id, trace_id) = (call.channel, call.request_id.clone(), call.trace_id.clone());
-        let (budget, received_ms) = (call.budget, call.received_ms);
+        let (budget, received_ms, progress) = (call.budget, call.received_ms, call.progress.clone());
         let task = tokio::spawn(async move {
             let call = Call {
                 arguments: &arguments,
@@ -102,6 +105,7 @@ impl<S: Service> Server<S> {
                 trace_id,
                 budget,
                 received_ms,
+                progress,
             };
             run(&*service, tool, call, pending).await
         });

@@ -1,20 +1,28 @@
-//! Streamable HTTP without sessions: each POST is answered by itself.
+//! Streamable HTTP without sessions: each POST is answered by itself, with one JSON document, or with a stream of
+//! events when the call reports progress to a client that asked for it.
 
-use std::sync::Arc;
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Router,
-    body::Body,
+    body::{Body, Bytes},
     extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::Response,
     routing::any,
 };
+use futures_util::{FutureExt, StreamExt, stream};
 
-use super::{Reply, RequestHead, Server, fault::Fault};
+use super::{
+    Reply, RequestHead, Server,
+    exchange::{Exchange, Outgoing},
+    fault::Fault,
+};
 use crate::{
     credentials::{Bearer, BearerError, Caller},
-    http::{BodyError, Origins, accepts_json, header_text, is_json, one_text, read_body},
+    http::{
+        BodyError, Origins, accepts_event_stream, accepts_json, header_text, is_json, one_text, read_body,
+    },
     tool::Service,
     trace,
 };
@@ -22,13 +30,15 @@ use crate::{
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const MCP_METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const MCP_NAME: HeaderName = HeaderName::from_static("mcp-name");
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// The endpoint `/mcp`. Without `bearer`, anyone who reaches it may do all: for loopback and tests only.
-pub fn router<S: Service>(server: Arc<Server<S>>, bearer: Option<Arc<Bearer>>) -> Router {
+/// The endpoint at `path`, such as `/mcp`. Without `bearer`, anyone who reaches it may do all: for loopback and tests
+/// only.
+pub fn router<S: Service>(server: Arc<Server<S>>, bearer: Option<Arc<Bearer>>, path: &str) -> Router {
     let options = server.options();
     let origins = Origins::new(options.allowed_hosts.clone(), options.allowed_origins.clone());
     let endpoint = Arc::new(Endpoint { server, bearer, origins, local: Arc::new(Caller::local()) });
-    Router::new().route("/mcp", any(handle::<S>)).with_state(endpoint)
+    Router::new().route(path, any(handle::<S>)).with_state(endpoint)
 }
 
 struct Endpoint<S: Service> {
@@ -49,7 +59,7 @@ impl From<Fault> for Refused {
 
 async fn handle<S: Service>(State(endpoint): State<Arc<Endpoint<S>>>, request: Request) -> Response {
     match endpoint.answer(request).await {
-        Ok(reply) => response(reply),
+        Ok(response) => response,
         Err(Refused(fault, extra)) => {
             let mut response = response(fault.reply(None));
             if let Some((name, value)) = extra {
@@ -61,7 +71,7 @@ async fn handle<S: Service>(State(endpoint): State<Arc<Endpoint<S>>>, request: R
 }
 
 impl<S: Service> Endpoint<S> {
-    async fn answer(&self, request: Request) -> Result<Reply, Refused> {
+    async fn answer(&self, request: Request) -> Result<Response, Refused> {
         let (head, body) = request.into_parts();
         self.origins.check(&head.headers).map_err(|error| Fault::refused(403, error.to_string()))?;
         let caller = self.authenticate(&head.headers).await?;
@@ -71,16 +81,21 @@ impl<S: Service> Endpoint<S> {
             BodyError::TooLarge { .. } => Fault::too_large(error.to_string()),
             BodyError::Incomplete => Fault::request(error.to_string()),
         })?;
-        let text =
-            |name| one_text(&head.headers, name).map_err(|error| Fault::header(format!("{name}: {error}")));
-        let head = RequestHead {
-            protocol_version: text(&PROTOCOL_VERSION)?,
-            method: text(&MCP_METHOD)?,
-            name: text(&MCP_NAME)?,
-            traceparent: header_text(&head.headers, &trace::TRACEPARENT),
-            trace_id: header_text(&head.headers, &trace::TRACE_ID),
-        };
-        Ok(self.server.dispatch(Some(&head), &caller, &body).await)
+        let streams = accepts_event_stream(&head.headers);
+        Ok(respond(self.exchange(caller, head.headers, body), streams).await)
+    }
+
+    fn exchange(&self, caller: Arc<Caller>, headers: HeaderMap, body: Bytes) -> Exchange {
+        let server = Arc::clone(&self.server);
+        Exchange::new(|reports| {
+            async move {
+                match request_head(&headers) {
+                    Ok(head) => server.dispatch(Some(&head), &caller, &body, &reports).await,
+                    Err(fault) => fault.reply(None),
+                }
+            }
+            .boxed()
+        })
     }
 
     async fn authenticate(&self, headers: &HeaderMap) -> Result<Arc<Caller>, Refused> {
@@ -120,6 +135,53 @@ fn check_form(head: &Parts) -> Result<(), Refused> {
         return Err(Fault::refused(406, "Answers are application/json; Accept must allow that.").into());
     }
     Ok(())
+}
+
+fn request_head(headers: &HeaderMap) -> Result<RequestHead<'_>, Fault> {
+    let text = |name| one_text(headers, name).map_err(|error| Fault::header(format!("{name}: {error}")));
+    Ok(RequestHead {
+        protocol_version: text(&PROTOCOL_VERSION)?,
+        method: text(&MCP_METHOD)?,
+        name: text(&MCP_NAME)?,
+        traceparent: header_text(headers, &trace::TRACEPARENT),
+        trace_id: header_text(headers, &trace::TRACE_ID),
+    })
+}
+
+/// The reply by itself, unless the call reports before it ends and the client takes event streams.
+async fn respond(mut exchange: Exchange, streams: bool) -> Response {
+    loop {
+        match exchange.next().await {
+            Outgoing::Reply(reply) => return response(reply),
+            Outgoing::Report(report) if streams => return event_stream(&report, exchange),
+            Outgoing::Report(_) => {}
+        }
+    }
+}
+
+/// The report, those that follow it, and the reply, each as an event. Dropped with its connection, the stream cancels
+/// the call.
+fn event_stream(first: &[u8], exchange: Exchange) -> Response {
+    let first = stream::iter([Ok::<_, Infallible>(event(first))]);
+    let rest = stream::unfold(Some(exchange), async |exchange| {
+        let mut exchange = exchange?;
+        Some(match exchange.next().await {
+            Outgoing::Report(report) => (Ok(event(&report)), Some(exchange)),
+            Outgoing::Reply(reply) => (Ok(event(&reply.body)), None),
+        })
+    });
+    let mut response = Response::new(Body::from_stream(first.chain(rest)));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Asks proxies to pass each event on at once.
+    headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    response
+}
+
+/// One server-sent event (HTML Standard, section 9.2). Our messages have no line breaks.
+fn event(message: &[u8]) -> Bytes {
+    [b"event: message\ndata: ", message, b"\n\n"].concat().into()
 }
 
 fn response(reply: Reply) -> Response {

@@ -56,9 +56,15 @@ pub(super) struct Meta<'a> {
     pub(super) protocol_version: Option<Cow<'a, str>>,
     #[serde(borrow, rename = "io.modelcontextprotocol/clientCapabilities")]
     pub(super) client_capabilities: Option<&'a RawValue>,
+    /// A string or an integer.
+    #[serde(borrow, rename = "progressToken")]
+    pub(super) progress_token: Option<&'a RawValue>,
     #[serde(borrow)]
     traceparent: Option<Cow<'a, str>>,
 }
+
+/// The longest progress token, in bytes, for every report repeats it.
+const LONGEST_TOKEN: usize = 1024;
 
 #[derive(Deserialize)]
 struct Envelope<'a> {
@@ -128,6 +134,12 @@ impl<'a> Params<'a> {
         if let Some(meta) = params.raw_meta {
             params.meta = object(meta, "params._meta")?;
         }
+        if params.meta.progress_token.is_some_and(|token| !is_token(token.get())) {
+            let message = format!(
+                "params._meta.progressToken must be a string or an integer of at most {LONGEST_TOKEN} bytes"
+            );
+            return Err(Fault::params(message));
+        }
         Ok(params)
     }
 }
@@ -170,6 +182,10 @@ fn string(raw: &RawValue) -> Option<Cow<'_, str>> {
 
 fn is_id(json: &str) -> bool {
     json.starts_with('"') || json.parse::<i64>().is_ok() || json.parse::<u64>().is_ok()
+}
+
+fn is_token(json: &str) -> bool {
+    is_id(json) && json.len() <= LONGEST_TOKEN
 }
 
 fn cancelled_id(method: &str, params: Option<&RawValue>) -> Option<String> {

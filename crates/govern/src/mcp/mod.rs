@@ -1,8 +1,9 @@
 //! The Model Context Protocol, tools only, for both eras: the handshake revisions up to 2025-11-25 and the
-//! stateless revision 2026-07-28. [`Server::dispatch`] is the whole protocol; [`http`] and [`stdio`] carry bytes.
+//! stateless revision 2026-07-28. `Server::dispatch` is the whole protocol; [`http`] and [`stdio`] carry bytes.
 
 mod call;
 mod era;
+mod exchange;
 mod fault;
 pub mod http;
 mod listing;
@@ -27,6 +28,7 @@ use crate::{
     clock::Clock,
     credentials::Caller,
     gate::Gate,
+    progress::{Progress, Reports},
     random::Random,
     tool::{SchemaProfile, Service},
 };
@@ -74,29 +76,29 @@ impl Default for McpOptions {
 }
 
 /// What the HTTP shell hands on of a request's head.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct RequestHead<'a> {
+#[derive(Debug)]
+struct RequestHead<'a> {
     /// `MCP-Protocol-Version`
-    pub protocol_version: Option<&'a str>,
+    protocol_version: Option<&'a str>,
     /// `Mcp-Method`
-    pub method: Option<&'a str>,
+    method: Option<&'a str>,
     /// `Mcp-Name`
-    pub name: Option<&'a str>,
+    name: Option<&'a str>,
     /// `traceparent`
-    pub traceparent: Option<&'a str>,
+    traceparent: Option<&'a str>,
     /// `X-Trace-Id`
-    pub trace_id: Option<&'a str>,
+    trace_id: Option<&'a str>,
 }
 
 /// The answer to one message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reply {
+#[derive(Debug)]
+struct Reply {
     /// The HTTP status.
-    pub status: u16,
+    status: u16,
     /// The JSON-RPC response; empty for a notification.
-    pub body: Vec<u8>,
+    body: Vec<u8>,
     /// The JSON id of the request that this notification cancels.
-    pub cancels: Option<String>,
+    cancels: Option<String>,
 }
 
 impl Reply {
@@ -145,9 +147,15 @@ impl<S: Service> Server<S> {
         &self.options
     }
 
-    /// Answers one message. `head` is `None` on stdio. Dropping the future cancels a tool that reads; a tool that
-    /// writes goes on to its end.
-    pub async fn dispatch(&self, head: Option<&RequestHead<'_>>, caller: &Arc<Caller>, raw: &[u8]) -> Reply {
+    /// Answers one message. `head` is `None` on stdio; a call reports to `reports` when its client asks for that.
+    /// Dropping the future cancels a tool that reads; a tool that writes goes on to its end.
+    async fn dispatch(
+        &self,
+        head: Option<&RequestHead<'_>>,
+        caller: &Arc<Caller>,
+        raw: &[u8],
+        reports: &Reports,
+    ) -> Reply {
         let message = match Message::parse(raw) {
             Ok(message) => message,
             Err(fault) => return *fault,
@@ -155,7 +163,7 @@ impl<S: Service> Server<S> {
         match message {
             Message::Notification { cancels } => Reply { cancels, ..Reply::accepted() },
             Message::Request { id, method, params } => {
-                match self.answer(head, caller, id, &method, params).await {
+                match self.answer(head, caller, id, &method, params, reports).await {
                     Ok(reply) => reply,
                     Err(fault) => fault.reply(Some(id)),
                 }
@@ -170,6 +178,7 @@ impl<S: Service> Server<S> {
         id: &str,
         method: &str,
         params: Option<&RawValue>,
+        reports: &Reports,
     ) -> Result<Reply, Fault> {
         let params = Params::parse(params)?;
         let era = era::of(head, method, &params)?;
@@ -184,6 +193,10 @@ impl<S: Service> Server<S> {
                     trace_id: message::trace_id(head, &params.meta),
                     channel,
                     era,
+                    progress: params
+                        .meta
+                        .progress_token
+                        .map_or_else(Progress::default, |token| reports.progress(token)),
                 };
                 self.call(id, caller, request).await
             }

@@ -6,17 +6,21 @@
 
 use std::{
     collections::HashMap,
-    future::Future,
     io::{self, BufRead, BufReader, Read, Write},
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, mpsc},
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use tokio::{runtime::Handle, task::AbortHandle};
 
-use super::{Reply, Server, fault::Fault, message::readable_id};
+use super::{
+    Server,
+    exchange::{Exchange, Outgoing},
+    fault::Fault,
+    message::readable_id,
+};
 use crate::{credentials::Caller, tool::Service};
 
 const INPUT_BUFFER: usize = 64 << 10;
@@ -26,8 +30,6 @@ const ANSWERS: usize = 64 << 10;
 
 /// How long calls that still run when the input ends may take to answer.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
-
-type Dispatch = Pin<Box<dyn Future<Output = Reply> + Send>>;
 
 /// Serves until `input` ends, then waits for the calls that still run, at most 30 seconds. Blocks its thread; the
 /// calls that wait run on `runtime`. That nobody reads `output` any more is an ordinary end.
@@ -87,15 +89,20 @@ fn serve_lines<S: Service, W: Write + Send + 'static>(
                 push_line(&mut answers, &fault.reply(None).body);
             }
             Line::Message(line) => {
-                let (server, caller, message) = (Arc::clone(server), Arc::clone(caller), Arc::clone(&line));
-                let mut dispatch: Dispatch =
-                    Box::pin(async move { server.dispatch(None, &caller, &message).await });
-                match dispatch.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-                    Poll::Ready(reply) => {
+                let mut exchange = exchange(server, caller, &line);
+                match exchange.poll_next(&mut Context::from_waker(Waker::noop())) {
+                    Poll::Ready(Outgoing::Reply(reply)) => {
                         reply.cancels.iter().for_each(|id| tasks.cancel(id));
                         push_line(&mut answers, &reply.body);
                     }
-                    Poll::Pending => tasks.go_on(readable_id(&line), dispatch),
+                    Poll::Ready(Outgoing::Report(report)) => {
+                        push_line(&mut answers, &report);
+                        // The task writes for itself, so this report goes out before it starts.
+                        write_out(output, &answers)?;
+                        answers.clear();
+                        tasks.go_on(readable_id(&line), exchange);
+                    }
+                    Poll::Pending => tasks.go_on(readable_id(&line), exchange),
                 }
             }
         }
@@ -110,6 +117,11 @@ fn serve_lines<S: Service, W: Write + Send + 'static>(
         tracing::warn!("the input ended, and calls that still run are given up");
     }
     Ok(())
+}
+
+fn exchange<S: Service>(server: &Arc<Server<S>>, caller: &Arc<Caller>, line: &Arc<Vec<u8>>) -> Exchange {
+    let (server, caller, line) = (Arc::clone(server), Arc::clone(caller), Arc::clone(line));
+    Exchange::new(|reports| async move { server.dispatch(None, &caller, &line, &reports).await }.boxed())
 }
 
 /// The calls that run as tasks.
@@ -127,7 +139,7 @@ impl<W: Write + Send + 'static> Tasks<W> {
         (Self { running: Arc::default(), output, runtime, alive }, all_done)
     }
 
-    fn go_on(&self, id: Option<String>, dispatch: Dispatch) {
+    fn go_on(&self, id: Option<String>, mut exchange: Exchange) {
         let (running, output, alive) =
             (Arc::clone(&self.running), Arc::clone(&self.output), self.alive.clone());
         let key = id.clone();
@@ -135,15 +147,16 @@ impl<W: Write + Send + 'static> Tasks<W> {
         let mut handles = lock(&self.running);
         let task = self.runtime.spawn(async move {
             let _alive = alive;
-            let reply = dispatch.await;
+            let reply = loop {
+                match exchange.next().await {
+                    Outgoing::Report(report) => write_line(&output, &report).await,
+                    Outgoing::Reply(reply) => break reply,
+                }
+            };
             if let Some(key) = key {
                 lock(&running).remove(&key);
             }
-            let mut answer = Vec::new();
-            push_line(&mut answer, &reply.body);
-            // A client that does not read must not block a worker of the runtime. That it has gone shows at the
-            // next answer that is written inline, or at the end of the input.
-            let _ = tokio::task::spawn_blocking(move || write_out(&output, &answer)).await;
+            write_line(&output, &reply.body).await;
         });
         if let Some(id) = id {
             handles.insert(id, task.abort_handle());
@@ -184,6 +197,14 @@ fn push_line(answers: &mut Vec<u8>, body: &[u8]) {
         answers.extend_from_slice(body);
         answers.push(b'\n');
     }
+}
+
+/// A client that does not read must not block a worker of the runtime. That it has gone shows at the next answer that
+/// is written inline, or at the end of the input.
+async fn write_line<W: Write + Send + 'static>(output: &Arc<Mutex<W>>, body: &[u8]) {
+    let (output, mut line) = (Arc::clone(output), Vec::new());
+    push_line(&mut line, body);
+    let _ = tokio::task::spawn_blocking(move || write_out(&output, &line)).await;
 }
 
 fn write_out<W: Write>(output: &Mutex<W>, bytes: &[u8]) -> io::Result<()> {

@@ -80,10 +80,12 @@ fn input(profile: SchemaProfile) -> Value {
     schema::object([("text", schema::nullable_argument("string", "any text", profile))], &[])
 }
 
-static TOOLS: [Tool<Desk>; 5] = [
+static TOOLS: [Tool<Desk>; 7] = [
     tool("echo", "read", Effect::Read, |_, call| std::future::ready(echo(&call)).boxed()),
     tool("wait", "read", Effect::Read, |desk, _| wait(desk).boxed()),
     tool("write", "submit", Effect::Write, |desk, _| write(desk).boxed()),
+    tool("steps", "read", Effect::Read, |desk, call| steps(desk, call).boxed()),
+    tool("flood", "read", Effect::Read, |desk, call| flood(desk, call).boxed()),
     tool("panic", "read", Effect::Read, |_, _| panic!("told to panic")),
     tool("own_record", "read", Effect::Read, |_, _| {
         std::future::ready(Outcome::ok(&json!({}), "kept elsewhere").recorded_by_tool()).boxed()
@@ -116,6 +118,26 @@ async fn wait(desk: &Desk) -> Outcome {
     desk.go_on.notified().await;
     guard.0 = None;
     Outcome::ok(&json!({}), "waited")
+}
+
+/// [`wait`] with a report before and two after.
+async fn steps(desk: &Desk, call: Call<'_>) -> Outcome {
+    call.progress.report(1, Some(3), "one");
+    let outcome = wait(desk).await;
+    call.progress.report(2, Some(3), "two");
+    call.progress.report(3, Some(3), "three");
+    outcome
+}
+
+/// Reports more than the buffers of any connection hold.
+async fn flood(desk: &Desk, call: Call<'_>) -> Outcome {
+    let message = "x".repeat(16 << 10);
+    for done in 1..=4_000 {
+        call.progress.report(done, None, &message);
+        tokio::task::yield_now().await;
+    }
+    desk.written.notify_one();
+    Outcome::ok(&json!({}), "flooded")
 }
 
 async fn write(desk: &Desk) -> Outcome {
@@ -202,7 +224,7 @@ impl Rig {
         let bearer = self.bearer.then(|| Arc::new(Bearer::new(Arc::new(Tokens), Clock::System)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let router = http::router(self.server.clone(), bearer);
+        let router = http::router(self.server.clone(), bearer, "/mcp");
         tokio::spawn(govern::http::serve(listener, router, std::future::pending()));
         address
     }
@@ -279,6 +301,12 @@ impl HttpAnswer {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
     }
+
+    /// The data of the events of a stream.
+    pub fn events(&self) -> Vec<Value> {
+        let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        data.map(|json| serde_json::from_str(json).unwrap()).collect()
+    }
 }
 
 /// One request on a connection of its own. Given headers replace those that a good request has; an empty value
@@ -318,12 +346,15 @@ pub fn call(name: &str, arguments: Value) -> Value {
     request("tools/call", json!({"name": name, "arguments": arguments}))
 }
 
+/// A call whose client asks for reports under `token`.
+pub fn call_with_token(name: &str, token: Value) -> Value {
+    request("tools/call", json!({"name": name, "_meta": {"progressToken": token}}))
+}
+
 /// The same message in the stateless era.
 pub fn stateless(mut message: Value) -> Value {
-    message["params"]["_meta"] = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-    });
+    message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     message
 }
 

@@ -72,7 +72,7 @@ pub fn router(interfaces: Interfaces) -> Router {
         router = router.route(route.path, rest::method(route));
     }
     let router = router.fallback(rest::not_found).method_not_allowed_fallback(rest::method_not_allowed);
-    router.with_state(shared).merge(mcp::http::router(Arc::new(server), Some(bearer)))
+    router.with_state(shared).merge(mcp::http::router(Arc::new(server), Some(bearer), "/mcp"))
 }
 
 async fn ready(State(shared): State<Arc<Shared>>) -> Response {

@@ -18,7 +18,7 @@ use crate::{
     sample::draw::{Draw, Kind},
 };
 
-pub use store::{Progress, Step, StoreError, Written, write_store};
+pub use store::{Progress, Step, WriteError, Written, write_store};
 
 /// How large an organisation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,18 +25,18 @@ pub fn write_store(
     sizes: Sizes,
     seed: u64,
     progress: &mut dyn FnMut(Progress),
-) -> Result<Written, StoreError> {
+) -> Result<Written, WriteError> {
     let organisation = Organisation::new(seed, sizes)?;
     let written =
         Written { profile: store.with_extension("profile.toml"), files: store.with_extension("files") };
     let partial = store.with_added_extension("partial");
     for path in [store, &partial, &written.profile, &written.files] {
         if path.symlink_metadata().is_ok() {
-            return Err(StoreError::Exists(path.to_owned()));
+            return Err(WriteError::Exists(path.to_owned()));
         }
     }
     let built = build(&organisation, &partial, &written, progress)
-        .and_then(|()| fs::rename(&partial, store).map_err(|source| StoreError::write(store, source)));
+        .and_then(|()| fs::rename(&partial, store).map_err(|source| WriteError::file(store, source)));
     if built.is_err() {
         // What was not made cannot be removed, and the first error is the one to tell.
         let _ = fs::remove_file(&partial);
@@ -83,7 +83,7 @@ pub enum Step {
 
 /// Why there is no store.
 #[derive(Debug, Error)]
-pub enum StoreError {
+pub enum WriteError {
     /// A size is out of range.
     #[error(transparent)]
     Sizes(#[from] SizesError),
@@ -92,7 +92,7 @@ pub enum StoreError {
     Exists(PathBuf),
     /// A file or folder cannot be written.
     #[error("{} cannot be written; check that its folder is there, may be written and has space", path.display())]
-    Write {
+    File {
         /// Which.
         path: PathBuf,
         /// Why.
@@ -103,9 +103,9 @@ pub enum StoreError {
     Database(#[from] rusqlite::Error),
 }
 
-impl StoreError {
-    fn write(path: &Path, source: io::Error) -> Self {
-        Self::Write { path: path.to_owned(), source }
+impl WriteError {
+    fn file(path: &Path, source: io::Error) -> Self {
+        Self::File { path: path.to_owned(), source }
     }
 }
 
@@ -141,8 +141,8 @@ fn build(
     partial: &Path,
     written: &Written,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(), StoreError> {
-    let file = fs::File::create_new(partial).map_err(|source| StoreError::write(partial, source))?;
+) -> Result<(), WriteError> {
+    let file = fs::File::create_new(partial).map_err(|source| WriteError::file(partial, source))?;
     let connection = Connection::open(partial)?;
     // Nothing can be lost: until the whole file is renamed it is worth nothing.
     connection.execute_batch(
@@ -160,17 +160,17 @@ fn build(
     }
     connection.execute_batch("COMMIT")?;
     connection.close().map_err(|(_, error)| error)?;
-    file.sync_all().map_err(|source| StoreError::write(partial, source))?;
+    file.sync_all().map_err(|source| WriteError::file(partial, source))?;
     fs::File::create_new(&written.profile)
         .and_then(|mut file| file.write_all(include_str!("store.profile.toml").as_bytes()))
-        .map_err(|source| StoreError::write(&written.profile, source))
+        .map_err(|source| WriteError::file(&written.profile, source))
 }
 
 fn write_contacts(
     organisation: &Organisation,
     connection: &Connection,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(), StoreError> {
+) -> Result<(), WriteError> {
     let mut insert = connection.prepare("INSERT INTO contact_info VALUES (?, ?, ?, ?, ?, ?, ?)")?;
     for batch in batches(organisation.sizes().contacts, Step::Contacts, progress) {
         for number in batch {
@@ -193,7 +193,7 @@ fn write_groups(
     organisation: &Organisation,
     connection: &Connection,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(), StoreError> {
+) -> Result<(), WriteError> {
     let mut insert = connection.prepare("INSERT INTO room_info VALUES (?, ?, ?, ?, ?)")?;
     let mut insert_member = connection.prepare("INSERT INTO room_member VALUES (?, ?)")?;
     let mut insert_conversation = connection.prepare("INSERT INTO chat_session VALUES (?, ?, ?, ?)")?;
@@ -234,7 +234,7 @@ fn write_messages(
     organisation: &Organisation,
     connection: &Connection,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(), StoreError> {
+) -> Result<(), WriteError> {
     let total = organisation.sizes().messages;
     let mut insert = connection.prepare("INSERT INTO chat_message VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
     thread::scope(|scope| {
@@ -291,8 +291,8 @@ fn write_files(
     connection: &Connection,
     folder: &Path,
     progress: &mut dyn FnMut(Progress),
-) -> Result<(), StoreError> {
-    fs::create_dir(folder).map_err(|source| StoreError::write(folder, source))?;
+) -> Result<(), WriteError> {
+    fs::create_dir(folder).map_err(|source| WriteError::file(folder, source))?;
     let mut insert = connection.prepare("INSERT INTO chat_file VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
     for batch in batches(organisation.sizes().files, Step::Files, progress) {
         for number in batch {
@@ -317,13 +317,13 @@ fn write_files(
 }
 
 /// Writes a file into a folder of its own thousand; returns its path from `folder`.
-fn write_file(folder: &Path, number: u64, name: &str, content: &[u8]) -> Result<String, StoreError> {
+fn write_file(folder: &Path, number: u64, name: &str, content: &[u8]) -> Result<String, WriteError> {
     let thousand = format!("{:04}", number / 1_000);
     let path = format!("{thousand}/{number:07}-{name}");
     let full = folder.join(&path);
     fs::create_dir_all(folder.join(thousand))
         .and_then(|()| fs::write(&full, content))
-        .map_err(|source| StoreError::write(&full, source))?;
+        .map_err(|source| WriteError::file(&full, source))?;
     Ok(path)
 }
 
@@ -342,7 +342,7 @@ mod tests {
 
     use rusqlite::Connection;
 
-    use super::{Progress, Sizes, Step, StoreError, write_store};
+    use super::{Progress, Sizes, Step, WriteError, write_store};
     use crate::sample::Organisation;
 
     const SIZES: Sizes = Sizes { contacts: 60, groups: 9, messages: 9_000, files: 70 };
@@ -440,12 +440,12 @@ mod tests {
         let (folder, store) = written();
         let again = |path: &PathBuf| write_store(path, SIZES, 2, &mut |_| {});
         let before = fs::read(&store).unwrap();
-        assert!(matches!(again(&store), Err(StoreError::Exists(path)) if path == store));
+        assert!(matches!(again(&store), Err(WriteError::Exists(path)) if path == store));
         assert_eq!(fs::read(&store).unwrap(), before);
 
         let other = folder.path().join("other.db");
         fs::write(folder.path().join("other.profile.toml"), "mine").unwrap();
-        assert!(matches!(again(&other), Err(StoreError::Exists(_))));
+        assert!(matches!(again(&other), Err(WriteError::Exists(_))));
         assert_eq!(fs::read_to_string(folder.path().join("other.profile.toml")).unwrap(), "mine");
         assert!(!other.exists());
     }
@@ -455,7 +455,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("nowhere").join("store.db");
         let error = write_store(&store, SIZES, 1, &mut |_| {}).unwrap_err();
-        assert!(matches!(error, StoreError::Write { .. }));
+        assert!(matches!(error, WriteError::File { .. }));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 

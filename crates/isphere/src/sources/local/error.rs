@@ -46,6 +46,12 @@ pub enum StoreError {
     /// It changed during each of several attempts to read it.
     #[error("the local store changed while it was read; try again")]
     Changed,
+    /// The position is none of this source's.
+    #[error("the cursor is not one of this source; start again without a cursor")]
+    Position,
+    /// No store was configured.
+    #[error("no local store is configured; set local_readonly.store to the client's SQLite file")]
+    NotConfigured,
     /// The caller went away.
     #[error(
         "reading the local store was interrupted; ask for less, or build the index with `countersign isphere index`"
@@ -97,6 +103,7 @@ impl From<StoreError> for SourceError {
         tracing::warn!(error = ?error, "the local store did not answer");
         let message = error.to_string();
         match error {
+            StoreError::Position => Self::StalePosition,
             StoreError::Interrupted => Self::Timeout(message),
             StoreError::Damaged(_) | StoreError::Query(_) => Self::Failed(message),
             StoreError::Locked | StoreError::Changed => Self::Unavailable { message, retryable: true },

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use jiff::tz::Offset;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, ToSql};
 use sha2::{Digest, Sha256};
@@ -11,7 +12,8 @@ use sha2::{Digest, Sha256};
 use super::error::StoreError;
 use super::profile::{ProfileError, Section, Table, hex};
 use super::projection::Projection;
-use super::store::{Lease, Stop, Store};
+use super::store::{FilesFolder, Lease, Stop, Store};
+use super::time::TimeUnit;
 use super::value::{count, filled_text, flag, integer, text};
 use crate::model::{Attachment, Contact, Conversation, FileEntry, Group, Message};
 
@@ -173,6 +175,11 @@ impl Reader {
     /// Whether what was read is what was in the file (see [`super::open`]). Ask after reading, before believing it.
     pub fn unchanged(&self) -> bool {
         self.lease.as_ref().is_none_or(|lease| self.store.unchanged(&lease.plan))
+    }
+
+    /// The folder of the client's files.
+    pub(super) fn files(&self) -> Option<&FilesFolder> {
+        self.store.files()
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -373,14 +380,32 @@ impl Rows<'_> {
         Ok(StoredFile { entry, path })
     }
 
+    /// The time that a row is ordered by: [`Message::at_ms`].
+    pub fn moment(&self, table: Table, row: &Row<'_>) -> Result<i64, StoreError> {
+        let (created, received) = match table {
+            Table::Messages => (self.time(row, 7, "created")?, self.time(row, 8, "received")?),
+            _ => (self.time(row, 6, "created")?, None),
+        };
+        Ok(created.or(received).unwrap_or(i64::MIN))
+    }
+
+    /// The unit of a time column.
+    pub fn unit(&self, column: &str) -> Option<TimeUnit> {
+        self.section.time.get(column).copied()
+    }
+
+    /// The zone of written times without an offset.
+    pub fn zone(&self) -> Offset {
+        self.store.profile().zone()
+    }
+
     fn text(&self, row: &Row<'_>, at: usize) -> Result<Option<String>, StoreError> {
         Ok(filled_text(row.get_ref(at)?, self.section.text))
     }
 
     fn time(&self, row: &Row<'_>, at: usize, column: &str) -> Result<Option<i64>, StoreError> {
         let value = row.get_ref(at)?;
-        let zone = self.store.profile().zone();
-        Ok(self.section.time.get(column).and_then(|unit| unit.milliseconds(value, zone)))
+        Ok(self.unit(column).and_then(|unit| unit.milliseconds(value, self.zone())))
     }
 }
 

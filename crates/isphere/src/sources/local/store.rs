@@ -6,11 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use rusqlite::functions::FunctionFlags;
-use rusqlite::types::Value;
 use rusqlite::{Connection, InterruptHandle};
 
 use super::error::StoreError;
+use super::functions;
 use super::open::{Opener, Plan};
 use super::profile::{Profile, ProfileError, Section, Table};
 use super::projection::{Projection, parts};
@@ -152,8 +151,7 @@ impl Store {
             }
         }
         let connection = self.shared.opener.open(&plan)?;
-        register_moment(&connection, self.profile(), Table::Messages)?;
-        register_moment(&connection, self.profile(), Table::Files)?;
+        functions::register(&connection, self.profile())?;
         Ok(Lease { connection, plan })
     }
 
@@ -205,25 +203,6 @@ impl FilesFolder {
         let folder = Dir::open_ambient_dir(&path, ambient_authority()).map_err(StoreError::FilesFolder)?;
         Ok(Self { folder, path })
     }
-}
-
-/// `messages_moment(created, received)` and `files_moment(created, NULL)` in SQL: Unix milliseconds, the smallest
-/// number without a time, as [`crate::model::Message::at_ms`].
-fn register_moment(connection: &Connection, profile: &Profile, table: Table) -> Result<(), StoreError> {
-    let Some(section) = profile.section(table) else { return Ok(()) };
-    let units = ["created", "received"].map(|column| section.time.get(column).copied());
-    let zone = profile.zone();
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_scalar_function(
-        format!("{}_moment", table.name()).as_str(),
-        2,
-        flags,
-        move |context| {
-            let time = |at: usize| units[at].and_then(|unit| unit.milliseconds(context.get_raw(at), zone));
-            Ok(Value::Integer(time(0).or_else(|| time(1)).unwrap_or(i64::MIN)))
-        },
-    )?;
-    Ok(())
 }
 
 /// How the waiting side tells the reading side to stop.

@@ -1,0 +1,338 @@
+//! Messages and files, the newest first, page by page.
+//!
+//! What is read is a number of streams, two for each part of the store, merged by time:
+//! - rows whose time is set, in the order of the stored value, so that the store's index on (conversation, time) serves
+//!   a page at any depth;
+//! - the others, in the order of the time they have instead, or of their numbers; usually there are none.
+//!
+//! A position is the place in the order of all streams: (time, stream, stored value, number). It stays valid while rows
+//! arrive. Written times (ISO 8601) are in the order of their letters, as the store's index has them.
+
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Row, params_from_iter};
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::profile::Table;
+use super::projection::Projection;
+use super::reader::{Reader, Rows};
+use super::time::{EARLIEST_MS, LATEST_MS, TimeUnit};
+use crate::model::ConversationType;
+
+/// Which rows of messages or files.
+#[derive(Clone, Debug)]
+pub(super) struct Timeline {
+    pub table: Table,
+    /// Only rows with these values in these columns.
+    pub equal: Vec<(&'static str, String)>,
+    pub conversation_type: Option<ConversationType>,
+    /// Only messages whose text holds this, folded.
+    pub needle: Option<String>,
+    pub since_ms: Option<i64>,
+    pub limit: usize,
+    pub after: Option<Position>,
+}
+
+/// A place in the order of all streams.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Position {
+    table: String,
+    at_ms: i64,
+    part: String,
+    dated: bool,
+    stored: Stored,
+    number: Stored,
+}
+
+/// A value of SQLite that keeps every bit in JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Stored {
+    Null,
+    Integer(i64),
+    RealBits(u64),
+    Text(String),
+    Blob(Vec<u8>),
+}
+
+/// The rows of a page with the position after each, and whether there are more.
+pub(super) struct Run<T> {
+    pub items: Vec<(T, Position)>,
+    pub more: bool,
+}
+
+/// One ordered run of rows of one part.
+struct Stream<'a> {
+    projection: &'a Projection,
+    columns: Columns<'a>,
+    dated: bool,
+}
+
+/// The columns that order a part, and their places in its rows.
+#[derive(Clone, Copy)]
+struct Columns<'a> {
+    table: Table,
+    time: Option<(&'a str, usize, TimeUnit)>,
+    number: (&'a str, usize),
+    /// SQL for the time in Unix milliseconds.
+    moment: &'a str,
+}
+
+struct Head<T> {
+    at_ms: i64,
+    item: T,
+    position: Position,
+}
+
+impl Position {
+    /// Reads a position of this table.
+    pub fn parse(table: Table, text: &str) -> Result<Self, StoreError> {
+        let position: Self = serde_json::from_str(text).map_err(|_| StoreError::Position)?;
+        if position.table == table.name() { Ok(position) } else { Err(StoreError::Position) }
+    }
+
+    /// The position as a word.
+    pub fn word(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl Timeline {
+    /// Reads a page. `read` makes an item of a row.
+    pub fn read<T>(
+        &self,
+        reader: &Reader,
+        read: impl Fn(&Rows<'_>, &Row<'_>) -> Result<T, StoreError>,
+    ) -> Result<Run<T>, StoreError> {
+        let projections = reader.projections(self.table)?;
+        let rows = reader.rows(self.table)?;
+        let (mut streams, mut statements) = (Vec::new(), Vec::new());
+        for projection in &projections {
+            let columns = Columns::of(self.table, projection, &rows);
+            for dated in [false, true] {
+                let stream = Stream { projection, columns, dated };
+                let Some((sql, values)) = self.sql(reader, &stream)? else { continue };
+                statements.push((reader.connection().prepare_cached(&sql)?, values));
+                streams.push(stream);
+            }
+        }
+        let mut found = statements
+            .iter_mut()
+            .map(|(statement, values)| statement.query(params_from_iter(values.iter())))
+            .collect::<Result<Vec<_>, _>>()?;
+        let start_ms = self.after.as_ref().map_or(i64::MAX, |position| position.at_ms);
+        let mut next = |at: usize, before_ms: i64| -> Result<Option<Head<T>>, StoreError> {
+            let Some(row) = found[at].next()? else { return Ok(None) };
+            let (at_ms, position) = streams[at].place(row, &rows, before_ms)?;
+            Ok(Some(Head { at_ms, item: read(&rows, row)?, position }))
+        };
+        let mut heads = (0..streams.len()).map(|at| next(at, start_ms)).collect::<Result<Vec<_>, _>>()?;
+        let mut items = Vec::new();
+        // The last of several with the same time: positions are in that order, too.
+        while let Some((newest, at_ms)) = heads
+            .iter()
+            .enumerate()
+            .filter_map(|(at, head)| head.as_ref().map(|head| (at, head.at_ms)))
+            .max_by_key(|(at, at_ms)| (*at_ms, *at))
+        {
+            if items.len() == self.limit {
+                return Ok(Run { items, more: true });
+            }
+            let following = next(newest, at_ms)?;
+            if let Some(head) = std::mem::replace(&mut heads[newest], following) {
+                items.push((head.item, head.position));
+            }
+        }
+        Ok(Run { items, more: false })
+    }
+
+    /// The SQL of a stream and its values; none when no row can fit.
+    fn sql(&self, reader: &Reader, stream: &Stream<'_>) -> Result<Option<(String, Vec<Value>)>, StoreError> {
+        let Columns { time, number: (number, _), moment, .. } = stream.columns;
+        let mut conditions = Conditions::default();
+        for (column, text) in &self.equal {
+            if !stream.projection.yields(column) {
+                return Ok(None);
+            }
+            let Some(value) = reader.typed(stream.projection, column, text)? else { return Ok(None) };
+            conditions.add(&format!("{column} = ?"), [value]);
+        }
+        if let Some(kind) = self.conversation_type {
+            let conversations = reader.projections(Table::Conversations)?;
+            let Some(conversations) = conversations.first() else { return Ok(None) };
+            let kind_of = if conversations.yields("type") { "type" } else { "NULL" };
+            conditions.add(
+                &format!(
+                    "CAST(conversation AS TEXT) IN (SELECT CAST(id AS TEXT) FROM ({}) WHERE conversation_kind({kind_of}) = ?)",
+                    conversations.sql
+                ),
+                [Value::Text(kind.as_str().to_owned())],
+            );
+        }
+        if let Some(needle) = &self.needle {
+            conditions.add("text_holds(text, ?)", [Value::Text(needle.clone())]);
+        }
+        if let Some(since) = self.since_ms {
+            conditions.add(&format!("{moment} >= ?"), [Value::Integer(since)]);
+        }
+        let order = match (stream.dated, time) {
+            (true, None) => return Ok(None),
+            (true, Some((time, _, unit))) => {
+                self.dated_conditions(stream, time, unit, &mut conditions);
+                time
+            }
+            (false, _) => {
+                self.undated_conditions(stream, &mut conditions);
+                moment
+            }
+        };
+        let sql = format!(
+            "{} WHERE {} ORDER BY {order} DESC, {number} DESC LIMIT {}",
+            stream.projection.sql,
+            conditions.text,
+            self.limit + 1
+        );
+        Ok(Some((sql, conditions.values)))
+    }
+
+    fn dated_conditions(&self, stream: &Stream<'_>, time: &str, unit: TimeUnit, conditions: &mut Conditions) {
+        let set = [unit.lower_bound(EARLIEST_MS), unit.upper_bound(LATEST_MS)];
+        conditions.add(&format!("{time} > ? AND {time} <= ?"), set);
+        if let Some(since) = self.since_ms {
+            conditions.add(&format!("{time} >= ?"), [unit.lower_bound(since)]);
+        }
+        match self.left(stream) {
+            Left::All => {}
+            Left::After(position) => {
+                let (stored, number) = (Value::from(&position.stored), Value::from(&position.number));
+                conditions.add(&format!("{time} <= ?"), [stored.clone()]);
+                conditions.add(&format!("({time}, {}) < (?, ?)", stream.columns.number.0), [stored, number]);
+            }
+            Left::UpTo(at_ms) => {
+                conditions.add(&format!("{time} <= ?"), [unit.upper_bound(at_ms)]);
+                conditions.add(&format!("{} <= ?", stream.columns.moment), [Value::Integer(at_ms)]);
+            }
+        }
+    }
+
+    fn undated_conditions(&self, stream: &Stream<'_>, conditions: &mut Conditions) {
+        let moment = stream.columns.moment;
+        match stream.columns.time {
+            Some((time, _, unit)) => conditions.add(
+                &format!("({time} IS NULL OR {time} <= ? OR {time} > ?)"),
+                [unit.lower_bound(EARLIEST_MS), unit.upper_bound(LATEST_MS)],
+            ),
+            None => conditions.add("TRUE", []),
+        }
+        match self.left(stream) {
+            Left::All => {}
+            Left::After(position) => conditions.add(
+                &format!("({moment}, {}) < (?, ?)", stream.columns.number.0),
+                [Value::Integer(position.at_ms), Value::from(&position.number)],
+            ),
+            Left::UpTo(at_ms) => conditions.add(&format!("{moment} <= ?"), [Value::Integer(at_ms)]),
+        }
+    }
+
+    /// What of a stream comes after the position.
+    fn left(&self, stream: &Stream<'_>) -> Left<'_> {
+        let Some(position) = &self.after else { return Left::All };
+        let place = (stream.projection.part.as_str(), stream.dated);
+        match place.cmp(&(position.part.as_str(), position.dated)) {
+            std::cmp::Ordering::Equal => Left::After(position),
+            std::cmp::Ordering::Less => Left::UpTo(position.at_ms),
+            std::cmp::Ordering::Greater => Left::UpTo(position.at_ms.saturating_sub(1)),
+        }
+    }
+}
+
+/// What of a stream is still to be read.
+enum Left<'a> {
+    All,
+    After(&'a Position),
+    /// This time and earlier.
+    UpTo(i64),
+}
+
+#[derive(Default)]
+struct Conditions {
+    text: String,
+    values: Vec<Value>,
+}
+
+impl Conditions {
+    fn add(&mut self, condition: &str, values: impl IntoIterator<Item = Value>) {
+        if !self.text.is_empty() {
+            self.text.push_str(" AND ");
+        }
+        self.text.push_str(condition);
+        self.values.extend(values);
+    }
+}
+
+impl<'a> Columns<'a> {
+    fn of(table: Table, projection: &Projection, rows: &Rows<'_>) -> Self {
+        let time = |column: &'a str, at: usize| {
+            rows.unit(column).filter(|_| projection.yields(column)).map(|unit| (column, at, unit))
+        };
+        let messages = table == Table::Messages;
+        let (created, received) =
+            if messages { (time("created", 7), time("received", 8)) } else { (time("created", 6), None) };
+        let moment = match (messages, created.is_some(), received.is_some()) {
+            (true, true, true) => "messages_moment(created, received)",
+            (true, true, false) => "messages_moment(created, NULL)",
+            (true, false, true) => "messages_moment(NULL, received)",
+            (true, false, false) => "messages_moment(NULL, NULL)",
+            (false, true, _) => "files_moment(created, NULL)",
+            (false, false, _) => "files_moment(NULL, NULL)",
+        };
+        let number = if messages && projection.yields("seq") { ("seq", 3) } else { ("id", 0) };
+        Self { table, time: created.or(received), number, moment }
+    }
+}
+
+impl Stream<'_> {
+    /// The time of a row and its place. A text that is no time counts as the one before it in the index.
+    fn place(&self, row: &Row<'_>, rows: &Rows<'_>, before_ms: i64) -> Result<(i64, Position), StoreError> {
+        let (at_ms, stored) = match self.columns.time {
+            Some((_, at, unit)) if self.dated => {
+                let value = row.get_ref(at)?;
+                (unit.milliseconds(value, rows.zone()).unwrap_or(before_ms), Stored::from(value))
+            }
+            _ => (rows.moment(self.columns.table, row)?, Stored::Null),
+        };
+        let position = Position {
+            table: self.columns.table.name().to_owned(),
+            at_ms,
+            part: self.projection.part.clone(),
+            dated: self.dated,
+            stored,
+            number: Stored::from(row.get_ref(self.columns.number.1)?),
+        };
+        Ok((at_ms, position))
+    }
+}
+
+impl From<ValueRef<'_>> for Stored {
+    fn from(value: ValueRef<'_>) -> Self {
+        match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Integer(number) => Self::Integer(number),
+            ValueRef::Real(number) => Self::RealBits(number.to_bits()),
+            ValueRef::Text(bytes) => Self::Text(String::from_utf8_lossy(bytes).into_owned()),
+            ValueRef::Blob(bytes) => Self::Blob(bytes.to_vec()),
+        }
+    }
+}
+
+impl From<&Stored> for Value {
+    fn from(stored: &Stored) -> Self {
+        match stored {
+            Stored::Null => Self::Null,
+            Stored::Integer(number) => Self::Integer(*number),
+            Stored::RealBits(bits) => Self::Real(f64::from_bits(*bits)),
+            Stored::Text(text) => Self::Text(text.clone()),
+            Stored::Blob(bytes) => Self::Blob(bytes.clone()),
+        }
+    }
+}
