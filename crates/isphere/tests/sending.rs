@@ -6,12 +6,12 @@
 )]
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use govern::audit::{Record, Recorder, RecorderHandle, Sink, SinkError};
+use govern::audit::{Recorder, RecorderHandle};
 use govern::clock::Clock;
 use govern::credentials::{Caller, Scope};
 use govern::gate::{Gate, Policy};
@@ -20,6 +20,7 @@ use govern::mcp::{McpOptions, Server};
 use govern::random::Random;
 use govern::tool::{SchemaProfile, Service as _};
 use isphere::app::Isphere;
+use isphere::audit::Trail;
 use isphere::model::{Contact, Conversation, ConversationType, FileEntry, Group, Message, SourceName};
 use isphere::settings::Settings;
 use isphere::sources::choice::Sources;
@@ -118,21 +119,10 @@ impl Source for Office {
     }
 }
 
-#[derive(Default)]
-struct Kept(Mutex<Vec<Record>>);
-
-impl Sink for Kept {
-    fn append<'a>(&'a self, batch: &'a [Record]) -> BoxFuture<'a, Result<(), SinkError>> {
-        self.0.lock().unwrap().extend_from_slice(batch);
-        async { Ok(()) }.boxed()
-    }
-}
-
 /// A server over the office, with a file `报表.txt` to send.
 struct Desk {
     home: tempfile::TempDir,
     server: Server<IsphereTools>,
-    kept: Arc<Kept>,
     recorder: RecorderHandle,
 }
 
@@ -161,12 +151,12 @@ impl Desk {
         let office: Arc<dyn Source> = Arc::new(Office { up });
         let sources = Sources::new([(SourceName::Mock, Ok(office))], clock.clone());
         let app = Isphere::with_sources(settings, policy, sources, clock.clone(), random.clone()).unwrap();
-        let kept = Arc::new(Kept::default());
-        let (queue, recorder) = Recorder::start(Arc::clone(&kept) as Arc<dyn Sink>);
+        let trail = Trail::open(&app.settings.state_dir, app.key.clone(), clock.clone()).unwrap();
+        let (queue, recorder) = Recorder::start(Arc::new(trail));
         let gate = Arc::new(Gate::new(policy, IsphereTools::tools()));
         let service = Arc::new(IsphereTools(Arc::new(app)));
         let server = Server::new(service, gate, queue, McpOptions::default(), clock, random);
-        Self { home, server, kept, recorder }
+        Self { home, server, recorder }
     }
 
     fn state(&self) -> PathBuf {
@@ -203,13 +193,25 @@ impl Desk {
         self.call_as(Caller::local(), "isphere_send_file", arguments).await["structuredContent"].clone()
     }
 
-    /// The records of all calls, as the trail gets them.
-    async fn records(self) -> (Vec<Record>, tempfile::TempDir) {
-        let Self { home, kept, recorder, .. } = self;
-        recorder.shutdown().await;
-        let records = kept.0.lock().unwrap().clone();
-        (records, home)
+    /// Stops the server; the records in its trail, and the folder it leaves behind.
+    async fn stop(self) -> (Vec<Value>, tempfile::TempDir) {
+        self.recorder.shutdown().await;
+        let mut records = Vec::new();
+        for file in fs::read_dir(self.home.path().join("state/audit")).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "jsonl") {
+                let lines = fs::read_to_string(path).unwrap();
+                records.extend(lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()));
+            }
+        }
+        (records, self.home)
     }
+}
+
+/// All bytes of all files below `folder`.
+fn all_bytes(folder: &Path) -> Vec<u8> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { all_bytes(&path) } else { fs::read(path).unwrap() }).collect()
 }
 
 fn sha256(text: &str) -> String {
@@ -541,15 +543,10 @@ async fn the_record_of_a_send_tells_target_digests_and_mode() {
     let desk = Desk::new();
     desk.send_message(json!({})).await;
     desk.send_file(json!({"execution_mode": "production"})).await;
-    let (records, _home) = desk.records().await;
-    let told: Vec<Value> = records
-        .iter()
-        .map(|record| {
-            json!({"operation": record.operation, "effect": record.effect, "outcome": record.outcome,
-                "code": record.code, "target": record.target, "digest": record.digest,
-                "detail": serde_json::from_str::<Value>(record.detail.as_ref().unwrap()).unwrap()})
-        })
-        .collect();
+    let (records, _home) = desk.stop().await;
+    let members = ["operation", "effect", "outcome", "code", "target", "digest", "detail"];
+    let told = |record: &Value| members.map(|member| (member.to_owned(), record[member].clone()));
+    let told: Vec<Value> = records.iter().map(|record| told(record).into_iter().collect()).collect();
     insta::assert_json_snapshot!(told);
 }
 
@@ -569,7 +566,7 @@ impl std::io::Write for Log {
 }
 
 #[tokio::test]
-async fn texts_captions_and_keys_are_in_no_answer_record_state_or_log() {
+async fn texts_captions_and_keys_are_in_no_answer_trail_ledger_or_log() {
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
@@ -603,22 +600,18 @@ async fn texts_captions_and_keys_are_in_no_answer_record_state_or_log() {
             answers += &desk.call_as(Caller::local(), "isphere_send_file", arguments).await.to_string();
         }
     }
-    let (records, home) = desk.records().await;
+    // With the server's write-ahead log, which is gone once it has stopped.
+    let mut state = all_bytes(&desk.state());
+    let (records, home) = desk.stop().await;
     assert!(
         records.len() == changes.len() * 9 && answers.contains(&sha256(secret)),
         "the calls were really made"
     );
-    let mut state = Vec::new();
-    for entry in fs::read_dir(home.path().join("state")).unwrap() {
-        state.extend(fs::read(entry.unwrap().path()).unwrap());
-    }
+    state.extend(all_bytes(&home.path().join("state")));
     let planned = state.windows(32).any(|bytes| bytes == Sha256::digest(key).as_slice());
     assert!(planned, "the key's digest is in the ledger");
     let log = log.0.lock().unwrap().clone();
-    let records = format!("{records:?}").into_bytes();
-    for (place, bytes) in
-        [("answers", answers.into_bytes()), ("records", records), ("state", state), ("log", log)]
-    {
+    for (place, bytes) in [("answers", answers.into_bytes()), ("state", state), ("log", log)] {
         let found = bytes.windows(6).position(|found| found == b"CANARY");
         let around = found.map(|at| String::from_utf8_lossy(&bytes[at.saturating_sub(200)..at + 6]));
         assert_eq!(around, None, "found in {place}");

@@ -56,8 +56,10 @@ pub struct SentFile {
 
 #[derive(Debug, Serialize)]
 struct Target {
-    target_type: TargetKind,
-    target_id: String,
+    #[serde(rename = "target_type")]
+    kind: TargetKind,
+    #[serde(rename = "target_id")]
+    id: String,
     display_name: Option<String>,
 }
 
@@ -178,8 +180,8 @@ async fn send(app: &Isphere, arguments: &Arguments, draft: &mut Draft<SentFile>)
     let target = arguments.target_type.resolve(&arguments.target_id, source.as_ref(), &app.access).await?;
     draft.attempt.warnings.extend(target.warning);
     draft.body.target = Some(Target {
-        target_type: arguments.target_type,
-        target_id: arguments.target_id.clone(),
+        kind: arguments.target_type,
+        id: arguments.target_id.clone(),
         display_name: Some(paging::name(&target.display_name)),
     });
     let caption = caption.map_or(Vec::new(), |caption| caption.sha256.to_vec());

@@ -58,9 +58,12 @@ pub struct Message {
 
 #[derive(Debug, Serialize)]
 struct Target {
-    target_type: TargetType,
-    target_id: String,
-    target_ref: String,
+    #[serde(rename = "target_type")]
+    kind: TargetType,
+    #[serde(rename = "target_id")]
+    id: String,
+    #[serde(rename = "target_ref")]
+    reference: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -206,9 +209,9 @@ async fn send(app: &Isphere, arguments: &Arguments, draft: &mut Draft<Message>) 
     let target = kind.resolve(&arguments.target_id, source.as_ref(), &app.access).await?;
     draft.attempt.warnings.extend(target.warning);
     draft.body.target = Some(Target {
-        target_type: arguments.target_type,
-        target_id: arguments.target_id.clone(),
-        target_ref: target_ref.clone(),
+        kind: arguments.target_type,
+        id: arguments.target_id.clone(),
+        reference: target_ref.clone(),
     });
     let sha256 = content::operation(&[target_ref.as_bytes(), &content.sha256]);
     sending::decide(app, draft.phase, Some(Operation { tool: NAME, key_sha256, sha256 })).await?;
