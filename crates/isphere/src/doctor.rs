@@ -80,7 +80,9 @@ impl Examiner<'_> {
                 SUBJECT,
                 State::Problem,
                 format!("{path} 不是可写的文件夹；请改用别的文件夹，或修改权限"),
-                format!("{path} is not a folder that can be written; name another one, or change its permissions"),
+                format!(
+                    "{path} is not a folder that can be written; name another one, or change its permissions"
+                ),
             ),
             Err(_) => self.finding(
                 SUBJECT,
@@ -116,15 +118,8 @@ impl Examiner<'_> {
         for name in &self.settings.sources {
             let subject = format!("[isphere] sources: {}", name.as_str());
             findings.push(match sources.named(*name).await {
-                Ok(_) => self.finding(
-                    &subject,
-                    State::Ok,
-                    "可以读取".to_owned(),
-                    "can be read".to_owned(),
-                ),
-                Err(error) => {
-                    self.finding(&subject, State::Problem, error.to_string(), error.to_string())
-                }
+                Ok(_) => self.finding(&subject, State::Ok, "可以读取".to_owned(), "can be read".to_owned()),
+                Err(error) => self.finding(&subject, State::Problem, error.to_string(), error.to_string()),
             });
         }
         if self.settings.sources.contains(&SourceName::Mock) {
@@ -175,7 +170,7 @@ impl Examiner<'_> {
 
     fn tokens(&self) -> Finding {
         const SUBJECT: &str = "tokens";
-        let live = FileTokens::open(&self.settings.state_dir.join("tokens.json"))
+        let live = FileTokens::open(self.settings.state_dir.join("tokens.json"))
             .and_then(|tokens| tokens.list())
             .map(|tokens| tokens.iter().filter(|token| token.revoked_at.is_none()).count());
         match live {

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use govern::audit::head::Head;
 use hotel::{
     audit::{
         AuditKey, AuditRow, AuditStatistics, default_key_path,
-        seal::Head,
         verify::{Report, verify},
     },
     store::{Db, boxed},

@@ -55,6 +55,27 @@ pub(crate) enum CommandError {
     /// The database cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The iSphere half cannot start.
+    #[error(transparent)]
+    Isphere(#[from] ::isphere::app::OpenError),
+    /// The trail of the iSphere half cannot be written.
+    #[error(transparent)]
+    Trail(#[from] ::isphere::audit::TrailError),
+    /// The local store cannot be read.
+    #[error(transparent)]
+    LocalStore(#[from] ::isphere::sources::local::StoreError),
+    /// The search index cannot be built.
+    #[error(transparent)]
+    Index(#[from] ::isphere::sources::local::index::IndexError),
+    /// The sample store cannot be written.
+    #[error(transparent)]
+    Sample(#[from] ::isphere::sample::WriteError),
+    /// The tokens of the iSphere half cannot be read or kept.
+    #[error(transparent)]
+    Tokens(#[from] govern::credentials::file::TokenFileError),
+    /// What does not work was printed.
+    #[error("{0} of what is configured does not work; mend what is marked above and look again")]
+    Doctor(usize),
     /// A file of the program's own cannot be read or written.
     #[error(
         "the file {path} cannot be used ({reason}); check its folder, its permissions and the room on the disk"

@@ -15,7 +15,7 @@ use govern::{
     random::Random,
     tool::Service,
 };
-use isphere::{app::Isphere, audit::trail::Trail, settings::Settings, tools::IsphereTools};
+use isphere::{app::Isphere, audit::Trail, settings::Settings, tools::IsphereTools};
 use tokio::net::TcpListener;
 
 use super::LOCAL;
@@ -62,12 +62,12 @@ impl Server {
 
     /// The endpoint at `path`, for those whom `bearer` knows.
     pub(crate) fn router(&self, path: &str, bearer: Arc<Bearer>) -> Router {
-        mcp::http::router(Arc::clone(&self.mcp), path, Some(bearer))
+        mcp::http::router(Arc::clone(&self.mcp), Some(bearer), path)
     }
 
     /// Serves the port until SIGTERM or Ctrl-C, lets requests in flight end, and writes the last records.
     pub(crate) async fn http(self, listener: TcpListener, bound: SocketAddr) -> Result<(), CommandError> {
-        let tokens = FileTokens::open(&tokens_file(&self.isphere.settings))?;
+        let tokens = FileTokens::open(tokens_file(&self.isphere.settings))?;
         let bearer = Arc::new(Bearer::new(Arc::new(tokens), self.isphere.clock.clone()));
         let router = self.router(PATH, bearer);
         tracing::info!("listening on http://{bound}{PATH}");
@@ -80,8 +80,7 @@ impl Server {
     pub(crate) async fn stdio(self) -> Result<(), CommandError> {
         let operator = self.isphere.settings.operator_id.clone().unwrap_or_else(|| LOCAL.to_owned());
         let caller = Arc::new(Caller { name: operator, ..Caller::local() });
-        let ended =
-            mcp::stdio::serve_until(self.mcp, caller, io::stdin(), io::stdout(), self.shutdown).await;
+        let ended = mcp::stdio::serve_until(self.mcp, caller, io::stdin(), io::stdout(), self.shutdown).await;
         self.flusher.shutdown().await;
         ended.map_err(CommandError::Serve)
     }

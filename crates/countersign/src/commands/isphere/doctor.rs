@@ -32,7 +32,9 @@ impl Doctor {
         if self.json {
             print::json(&findings)?;
         } else {
-            print::fields(&findings.iter().map(|finding| line(finding, settings.language)).collect::<Vec<_>>())?;
+            print::fields(
+                &findings.iter().map(|finding| line(finding, settings.language)).collect::<Vec<_>>(),
+            )?;
         }
         let problems = findings.iter().filter(|finding| finding.state == State::Problem).count();
         if problems == 0 { Ok(()) } else { Err(CommandError::Doctor(problems)) }

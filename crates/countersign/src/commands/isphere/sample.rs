@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use isphere::sample::{Sizes, write_store};
+use isphere::sample::{Progress, Sizes, write_store};
 
+use super::index::Reporter;
 use crate::{commands::CommandError, print};
 
 /// Write a store of a generated organisation, with its profile and files, to try everything on
@@ -33,9 +34,13 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) fn run(self) -> Result<(), CommandError> {
-        let sizes = Sizes { contacts: self.contacts, groups: self.groups, messages: self.messages };
-        write_store(&self.store, &sizes, self.seed, &mut |_| {})?;
-        let profile = self.store.with_extension("profile.toml");
+        let sizes = Sizes::new(self.contacts, self.groups, self.messages);
+        let mut reporter = Reporter::new();
+        let report =
+            &mut |at: Progress| reporter.show(&format!("{:?}: {} of {}", at.step, at.done, at.total));
+        let written = write_store(&self.store, sizes, self.seed, report);
+        reporter.end();
+        let profile = written?.profile;
         print::line(&format!(
             "{}: {} people, {} groups, {} messages; profile {}",
             self.store.display(),

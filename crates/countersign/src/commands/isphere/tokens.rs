@@ -52,7 +52,7 @@ enum Action {
 
 impl Tokens {
     pub(crate) fn run(self, settings: &Settings) -> Result<(), CommandError> {
-        let tokens = FileTokens::open(&tokens_file(settings))?;
+        let tokens = FileTokens::open(tokens_file(settings))?;
         match self.action {
             Action::Add { name, mut scopes } => {
                 scopes.sort();

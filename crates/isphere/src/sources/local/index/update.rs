@@ -6,6 +6,8 @@ mod messages;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::error::IndexError;
 use super::file::{IndexFile, Space};
 use crate::model::{Contact, Conversation, Group};
@@ -24,7 +26,7 @@ pub struct Progress {
 }
 
 /// What was done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     /// People.
     pub contacts: Changes,
@@ -37,7 +39,7 @@ pub struct Summary {
 }
 
 /// What was done to people, groups or conversations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Changes {
     /// Rows that are new or were changed.
     pub written: u64,
