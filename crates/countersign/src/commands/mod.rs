@@ -9,7 +9,8 @@ pub(crate) mod hotel;
 use std::{io, path::PathBuf};
 
 use ::hotel::{audit::KeyError, catalog::CatalogError, language::Language, store::StoreError};
-use govern::{config::ConfigError, gate::PolicyError};
+use govern::{config::ConfigError, gate::PolicyError, key::KeyFileError};
+use isphere::audit::read::ReadError;
 use thiserror::Error;
 
 use crate::print::PrintError;
@@ -48,6 +49,12 @@ pub(crate) enum CommandError {
     /// There is no usable audit key.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The key file that was named does not serve.
+    #[error(transparent)]
+    KeyFile(#[from] KeyFileError),
+    /// The trail in a folder cannot be read.
+    #[error(transparent)]
+    Trail(#[from] ReadError),
     /// The hotel refused or failed.
     #[error(transparent)]
     Hotel(#[from] ::hotel::Error),
@@ -75,7 +82,7 @@ pub(crate) enum CommandError {
     NoAuditKey(PathBuf),
     /// What was found was printed.
     #[error(
-        "the audit trail is not as it was written; copy the database before anything else, then look at the records \
+        "the audit trail is not as it was written; copy the database or the folder before anything else, then look at the records \
          from there on"
     )]
     TrailAltered,
