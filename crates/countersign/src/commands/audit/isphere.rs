@@ -4,7 +4,6 @@ use std::path::Path;
 
 use isphere::audit::{
     entry::Entry,
-    folder,
     key::StateKey,
     read::{self, Statistics},
     verify::{Report, verify},
@@ -17,7 +16,7 @@ use crate::{commands::CommandError, print};
 const BLOCK: usize = 1 << 20;
 
 pub(super) fn run(action: Action, dir: &Path) -> Result<(), CommandError> {
-    let folder = folder::find(dir);
+    let folder = read::find(dir)?;
     match action {
         Action::Verify(command) => check(&folder, dir, &command),
         Action::Head { json } => print_head(&read::head(&folder)?, json),
