@@ -18,6 +18,11 @@ pub(crate) fn line(text: &str) -> Result<(), PrintError> {
     write_out(format!("{text}\n").as_bytes())
 }
 
+/// Prints bytes as they are.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), PrintError> {
+    write_out(bytes)
+}
+
 /// Prints a value as indented JSON.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), PrintError> {
     let mut text = serde_json::to_vec_pretty(value).map_err(|error| PrintError(error.into()))?;

@@ -10,8 +10,10 @@ use std::process::{Child, Command, Stdio};
 use audit_rig::{NOW, record, records};
 use govern::audit::Sink as _;
 use govern::clock::Clock;
+use isphere::audit::key::StateKey;
+use isphere::audit::trail::Trail;
 use isphere::audit::verify::verify;
-use isphere::audit::{StateKey, Trail, folder, read};
+use isphere::audit::{folder, read};
 
 mod audit_rig;
 

@@ -10,7 +10,8 @@ pub(crate) mod isphere;
 use std::{io, path::PathBuf};
 
 use ::hotel::{audit::KeyError, catalog::CatalogError, language::Language, store::StoreError};
-use govern::{config::ConfigError, gate::PolicyError};
+use govern::{config::ConfigError, gate::PolicyError, key::KeyFileError};
+use ::isphere::audit::read::ReadError;
 use thiserror::Error;
 
 use crate::print::PrintError;
@@ -49,6 +50,12 @@ pub(crate) enum CommandError {
     /// There is no usable audit key.
     #[error(transparent)]
     Key(#[from] KeyError),
+    /// The key file that was named does not serve.
+    #[error(transparent)]
+    KeyFile(#[from] KeyFileError),
+    /// The trail in a folder cannot be read.
+    #[error(transparent)]
+    Trail(#[from] ReadError),
     /// The hotel refused or failed.
     #[error(transparent)]
     Hotel(#[from] ::hotel::Error),
@@ -60,7 +67,7 @@ pub(crate) enum CommandError {
     Isphere(#[from] ::isphere::app::OpenError),
     /// The trail of the iSphere half cannot be written.
     #[error(transparent)]
-    Trail(#[from] ::isphere::audit::TrailError),
+    TrailNotWritten(#[from] ::isphere::audit::trail::TrailError),
     /// The local store cannot be read.
     #[error(transparent)]
     LocalStore(#[from] ::isphere::sources::local::StoreError),
@@ -97,7 +104,7 @@ pub(crate) enum CommandError {
     NoAuditKey(PathBuf),
     /// What was found was printed.
     #[error(
-        "the audit trail is not as it was written; copy the database before anything else, then look at the records \
+        "the audit trail is not as it was written; copy the database or the folder before anything else, then look at the records \
          from there on"
     )]
     TrailAltered,

@@ -15,7 +15,7 @@ use govern::{
     random::Random,
     tool::Service,
 };
-use isphere::{app::Isphere, audit::Trail, settings::Settings, tools::IsphereTools};
+use isphere::{app::Isphere, audit::trail::Trail, settings::Settings, tools::IsphereTools};
 use tokio::net::TcpListener;
 
 use super::LOCAL;

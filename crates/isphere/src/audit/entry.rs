@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::StateKey;
+use super::key::StateKey;
 
 /// No line is longer, in bytes; the bounds of its texts see to that.
 pub const MOST_BYTES: usize = 64 << 10;

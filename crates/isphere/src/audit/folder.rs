@@ -42,12 +42,6 @@ pub(super) fn days(folder: &Path) -> io::Result<Vec<Date>> {
     Ok(days)
 }
 
-/// The audit folder that `path` names: the folder itself, or that of the state folder at `path`.
-pub fn find(path: &Path) -> PathBuf {
-    let of_state = of_state(path);
-    if of_state.is_dir() { of_state } else { path.to_owned() }
-}
-
 /// Whether a trail was begun here.
 pub(super) fn is_begun(folder: &Path) -> bool {
     head(folder).exists() || days(folder).is_ok_and(|days| !days.is_empty())

@@ -8,7 +8,8 @@ use govern::audit::head::Head;
 use govern::hex::hex;
 use serde::{Deserialize, Serialize};
 
-use super::{StateKey, folder};
+use super::folder;
+use super::key::StateKey;
 
 /// What the MAC of a head is made for.
 const DOMAIN: &str = "audit head";

@@ -36,7 +36,7 @@ impl StateKey {
     }
 
     /// The key of a state folder. Both are made (the file with mode 0600) while there is no trail yet; whether the
-    /// key is the one that a trail was made with is for [`super::Trail::open`] to find.
+    /// key is the one that a trail was made with is for [`super::trail::Trail::open`] to find.
     pub fn open(state_dir: &Path, random: &Random) -> Result<Self, KeyError> {
         let path = Self::path(state_dir);
         match Key::load(&path)? {
@@ -47,7 +47,7 @@ impl StateKey {
     }
 
     /// The key in a file; none when there is no such file.
-    pub fn load(path: &Path) -> Result<Option<Self>, KeyError> {
+    pub fn load(path: &Path) -> Result<Option<Self>, KeyFileError> {
         Ok(Key::load(path)?.map(Self))
     }
 

@@ -49,6 +49,13 @@ pub struct Statistics {
     pub p99_us: u64,
 }
 
+/// The audit folder that `path` names: the folder itself, or that of the state folder at `path`.
+pub fn find(path: &Path) -> Result<PathBuf, ReadError> {
+    let of_state = folder::of_state(path);
+    let folder = if of_state.is_dir() { of_state } else { path.to_owned() };
+    if folder::is_begun(&folder) { Ok(folder) } else { Err(ReadError::NoTrail(path.to_owned())) }
+}
+
 /// The last `count` records, the oldest first.
 pub fn tail(folder: &Path, count: usize) -> Result<Vec<Entry>, ReadError> {
     let mut last = VecDeque::new();

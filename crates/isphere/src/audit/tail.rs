@@ -10,7 +10,8 @@ use jiff::civil::Date;
 use sha2::{Digest as _, Sha256};
 
 use super::entry::{self, Link, MOST_BYTES};
-use super::{StateKey, folder};
+use super::folder;
+use super::key::StateKey;
 
 /// The end of a trail.
 #[derive(Debug)]

@@ -18,9 +18,10 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::entry::{self, Event, Link};
+use super::folder;
 use super::head::{self, Found};
+use super::key::StateKey;
 use super::tail::{Tail, TailError};
-use super::{StateKey, folder};
 
 /// How long a batch waits for the other processes' batches.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);

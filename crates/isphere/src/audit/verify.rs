@@ -6,9 +6,10 @@ use govern::audit::head::Head;
 use serde::Serialize;
 
 use super::entry::{self, Link};
+use super::folder;
 use super::head::{self, Found};
+use super::key::StateKey;
 use super::read::{DayFile, Line, ReadError};
-use super::{StateKey, folder};
 
 /// What verifying found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -36,7 +36,7 @@ pub(super) fn prepare(data: &Path, settings: &Settings) -> Result<PathBuf, Comma
     for folder in settings.inbound_dir.iter().chain(&settings.outbound_dir) {
         fs::create_dir_all(folder).map_err(|reason| file_error(folder, reason))?;
     }
-    for folder in &settings.outbound_dir {
+    if let Some(folder) = &settings.outbound_dir {
         write(&folder.join(SAMPLE_FILE), SAMPLE_TEXT)?;
     }
     let file = data.join(CONFIG_FILE);
