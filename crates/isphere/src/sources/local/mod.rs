@@ -27,6 +27,7 @@ pub use reader::Reader;
 pub use store::{Store, StoreIdentity};
 
 use self::profile::Table;
+use self::reader::Rows;
 use self::scan::{Found, Scan};
 use self::timeline::{Position, Run, Timeline};
 use super::{Answer, Download, FileQuery, Hit, Lookup, MessageQuery, Page, Positioned, Source, SourceError};
@@ -189,7 +190,7 @@ impl Source for LocalReadonly {
 }
 
 fn read_messages(reader: &mut Reader, timeline: &Timeline) -> Result<Run<Message>, StoreError> {
-    let mut run = timeline.read(reader, |rows, row| rows.message(row))?;
+    let mut run = timeline.read(reader, Rows::message)?;
     let ids: Vec<&str> = run.items.iter().map(|(message, _)| message.message_id.as_str()).collect();
     let mut attachments = reader.attachments(&ids)?;
     for (message, _) in &mut run.items {
