@@ -54,7 +54,7 @@ async fn an_exclusive_lock_is_an_error_that_may_pass() {
     writer.execute_batch("BEGIN EXCLUSIVE").unwrap();
     match refusal(&source).await {
         SourceError::Unavailable { message, retryable } => {
-            assert!(retryable && message.contains("locked"), "{message}")
+            assert!(retryable && message.contains("locked"), "{message}");
         }
         other => panic!("{other:?}"),
     }
@@ -142,9 +142,9 @@ fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
         ("SELECT load_extension('x') AS id, 1 AS name", "[contacts]"),
         ("EXPLAIN SELECT uid AS id, nick AS name FROM user", "[contacts]"),
         ("SELECT uid AS id, nick AS name FROM user) UNION SELECT (1", "[contacts]"),
-        ("VACUUM", "does more than read"),
+        ("VACUUM", "must be a SELECT"),
         (attach.as_str(), "[contacts]"),
-        ("BEGIN", "does more than read"),
+        ("BEGIN", "[contacts]"),
         ("", "[contacts]"),
         ("SELEKT", "syntax"),
     ] {

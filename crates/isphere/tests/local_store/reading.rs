@@ -164,11 +164,10 @@ async fn wrong_types_invalid_utf8_and_nul_do_not_fail_a_page() {
 #[tokio::test]
 async fn a_table_for_each_month_is_one_timeline_and_a_new_month_is_seen() {
     let month = |name: &str, first: i64| {
-        let rows: String = (0..10_i64)
-            .map(|row| {
-                format!("INSERT INTO {name} VALUES ('{name}-{row}', 'c', x'c4e3bac3', {});", first + row * 60)
-            })
+        let rows: Vec<String> = (0..10_i64)
+            .map(|row| format!("('{name}-{row}', 'c', x'c4e3bac3', {})", first + row * 60))
             .collect();
+        let rows = format!("INSERT INTO {name} VALUES {};", rows.join(", "));
         format!(
             "CREATE TABLE {name}(g TEXT, c TEXT, b BLOB, t INTEGER); CREATE INDEX i_{name} ON {name}(c, t); {rows}"
         )

@@ -226,7 +226,7 @@ fn encoded(path: &Path) -> String {
     for byte in bytes {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b':' => {
-                text.push(char::from(*byte))
+                text.push(char::from(*byte));
             }
             b'\\' if cfg!(windows) => text.push('/'),
             _ => {

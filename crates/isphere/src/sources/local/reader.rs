@@ -145,12 +145,12 @@ impl Reader {
 
     /// The contact of this id.
     pub fn contact(&mut self, id: &str) -> Result<Option<Contact>, StoreError> {
-        self.by_id(Table::Contacts, id, |rows, row| rows.contact(row))
+        self.by_id(Table::Contacts, id, Rows::contact)
     }
 
     /// The group of this id, with the count of its members.
     pub fn group(&mut self, id: &str) -> Result<Option<Group>, StoreError> {
-        let Some(mut group) = self.by_id(Table::Groups, id, |rows, row| rows.group(row))? else {
+        let Some(mut group) = self.by_id(Table::Groups, id, Rows::group)? else {
             return Ok(None);
         };
         self.count_members(&mut group)?;
@@ -159,12 +159,12 @@ impl Reader {
 
     /// The conversation of this id.
     pub fn conversation(&mut self, id: &str) -> Result<Option<Conversation>, StoreError> {
-        self.by_id(Table::Conversations, id, |rows, row| rows.conversation(row))
+        self.by_id(Table::Conversations, id, Rows::conversation)
     }
 
     /// The file of this id.
     pub(super) fn file(&mut self, id: &str) -> Result<Option<StoredFile>, StoreError> {
-        self.by_id(Table::Files, id, |rows, row| rows.file(row))
+        self.by_id(Table::Files, id, Rows::file)
     }
 
     /// Counts a group's members when its own row does not say how many there are.
@@ -241,11 +241,11 @@ impl Reader {
         Ok(found)
     }
 
-    fn by_id<T>(
-        &self,
+    fn by_id<'s, T>(
+        &'s self,
         table: Table,
         id: &str,
-        read: impl Fn(&Rows<'_>, &Row<'_>) -> Result<T, StoreError>,
+        read: impl Fn(&Rows<'s>, &Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         for projection in self.projections(table)? {
             let Some(id) = self.typed(&projection, "id", id)? else { continue };
@@ -263,10 +263,10 @@ impl Reader {
     }
 
     /// Visits all rows of a table that is not split.
-    fn visit_by_id(
-        &self,
+    fn visit_by_id<'s>(
+        &'s self,
         table: Table,
-        visit: impl FnMut(&Rows<'_>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
+        visit: impl FnMut(&Rows<'s>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let projections = self.projections(table)?;
         let Some(projection) = projections.first() else { return Ok(()) };
@@ -275,12 +275,12 @@ impl Reader {
         self.visit(table, &sql, &[], visit)
     }
 
-    fn visit(
-        &self,
+    fn visit<'s>(
+        &'s self,
         table: Table,
         sql: &str,
         values: &[&dyn ToSql],
-        mut visit: impl FnMut(&Rows<'_>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
+        mut visit: impl FnMut(&Rows<'s>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let rows = self.rows(table)?;
         let mut statement = self.connection().prepare_cached(sql)?;

@@ -262,7 +262,7 @@ mod tests {
             (TimeUnit::DotnetTicks, Value::Integer(638_397_614_450_000_000)),
             (TimeUnit::WindowsFiletime, Value::Integer(133_486_382_450_000_000)),
             (TimeUnit::MacAbsolute, Value::Integer(725_857_445)),
-            (TimeUnit::JulianDay, Value::Real(2_460_311.627_835_648_3)),
+            (TimeUnit::JulianDay, Value::Real(2_460_311.627_835_648)),
             (TimeUnit::Iso8601, Value::Text("2024-01-02T03:04:05Z".into())),
             (TimeUnit::Iso8601, Value::Text("2024-01-02 11:04:05".into())),
             (TimeUnit::Iso8601, Value::Text("2024/1/2 11:04:05".into())),

@@ -108,10 +108,10 @@ impl Position {
 
 impl Timeline {
     /// Reads a page. `read` makes an item of a row.
-    pub fn read<T>(
+    pub fn read<'r, T>(
         &self,
-        reader: &Reader,
-        read: impl Fn(&Rows<'_>, &Row<'_>) -> Result<T, StoreError>,
+        reader: &'r Reader,
+        read: impl Fn(&Rows<'r>, &Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Run<T>, StoreError> {
         let projections = reader.projections(self.table)?;
         let rows = reader.rows(self.table)?;
@@ -374,7 +374,7 @@ mod tests {
         rusqlite::Connection::open(&path).unwrap().execute_batch(SCHEMA).unwrap();
         let store = Store::open(&path, Profile::parse(PROFILE).unwrap(), None).unwrap();
         let reader = store.reader().unwrap();
-        let first = timeline().read(&reader, |rows, row| rows.message(row)).unwrap();
+        let first = timeline().read(&reader, Rows::message).unwrap();
         assert!(first.more);
         let later = Timeline { after: Some(first.items[0].1.clone()), ..timeline() };
         let since = Timeline { since_ms: Some(1_600_000_000_000), ..timeline() };

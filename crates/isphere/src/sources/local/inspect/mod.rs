@@ -158,7 +158,7 @@ fn sample(connection: &Connection, sql: &str) -> Result<Vec<(String, Vec<Value>)
                 ValueRef::Null => {}
                 // Not `Value::try_from`, which refuses text that is not UTF-8.
                 ValueRef::Text(bytes) => {
-                    values.push(Value::Text(String::from_utf8_lossy(bytes).into_owned()))
+                    values.push(Value::Text(String::from_utf8_lossy(bytes).into_owned()));
                 }
                 other => values.extend(Value::try_from(other).ok()),
             }
@@ -204,12 +204,14 @@ fn blob_encoding(values: &[Value]) -> Option<BlobText> {
     let readable = |encoding: BlobText| {
         let read: String = values.iter().filter_map(|value| text(value.into(), encoding)).collect();
         let strange = |letter: char| letter == '\u{fffd}' || (letter.is_control() && !letter.is_whitespace());
-        let common = read
-            .chars()
-            .filter(|letter| matches!(letter, ' '..='~' | '\u{4e00}'..='\u{9fff}' | '\u{3000}'..='\u{303f}'));
-        // UTF-16 read as UTF-8 is full of NULs, which reading leaves out: so few letters for many bytes tell.
+        let usual = |letter: &char| {
+            letter.is_whitespace()
+                || matches!(letter, ' '..='~' | '\u{3000}'..='\u{303f}' | '\u{4e00}'..='\u{9fff}' | '\u{ff00}'..='\u{ffef}')
+        };
+        let common = read.chars().filter(usual);
         (!read.chars().any(strange)).then(|| common.count() * 100 / read.chars().count().max(1))
     };
+    // Only UTF-16 has NUL in text.
     let nul = values.iter().any(|value| matches!(value, Value::Blob(bytes) if bytes.contains(&0)));
     let candidates: &[BlobText] =
         if nul { &[BlobText::Utf16le] } else { &[BlobText::Utf8, BlobText::Gbk, BlobText::Utf16le] };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::words::{CONVERSATION_TYPES, LEFT, MESSAGE_TYPES, column_words, table_words};
+use super::words::{column_words, contract_type, table_words};
 use super::{InspectedColumn, InspectedTable, Inspection};
 use crate::sources::local::profile::Table;
 use crate::sources::local::projection::quoted;
@@ -208,7 +208,7 @@ impl Choice<'_> {
             (Table::Messages | Table::Files, "id") => Some(format!("rowid AS {alias}")),
             (Table::Conversations, "type") => self.type_by_groups(choices),
             (Table::Contacts, "active") => {
-                let left = LEFT.iter().find_map(|word| {
+                let left = column_words(canonical, "left").iter().find_map(|word| {
                     self.table.columns.iter().find(|found| is_named(canonical, &found.name, word))
                 })?;
                 Some(format!("NOT coalesce({}, 0) AS {alias}", quoted(&left.name)))
@@ -262,7 +262,9 @@ impl Choice<'_> {
 
 /// The store's words for types that are known, and the contract's.
 fn types(canonical: Table, column: &InspectedColumn) -> Vec<(String, &'static str)> {
-    let known = if canonical == Table::Messages { MESSAGE_TYPES } else { CONVERSATION_TYPES };
-    let word = |stored: &String| known.iter().find(|(word, _)| *word == bare(stored)).map(|(_, word)| *word);
-    column.kinds.iter().filter_map(|stored| Some((stored.clone(), word(stored)?))).collect()
+    column
+        .kinds
+        .iter()
+        .filter_map(|stored| Some((stored.clone(), contract_type(canonical, &bare(stored))?)))
+        .collect()
 }
