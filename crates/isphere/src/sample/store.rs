@@ -34,6 +34,8 @@ pub fn write_store(
             return Err(WriteError::Exists(path.to_owned()));
         }
     }
+    // Whoever makes the folder has the name, so that what is removed after an error is not another run's.
+    fs::create_dir(&written.files).map_err(|source| WriteError::file(&written.files, source))?;
     let built = build(&organisation, &partial, &written, progress)
         .and_then(|()| fs::rename(&partial, store).map_err(|source| WriteError::file(store, source)));
     if built.is_err() {
@@ -287,7 +289,6 @@ fn write_files(
     folder: &Path,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(), WriteError> {
-    fs::create_dir(folder).map_err(|source| WriteError::file(folder, source))?;
     let mut insert = connection.prepare("INSERT INTO chat_file VALUES (?, ?, ?, ?, ?, ?, ?, ?)")?;
     write_rows(organisation.sizes().files, Step::Files, progress, |number| {
         let file = organisation.file(number);
