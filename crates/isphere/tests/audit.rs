@@ -241,7 +241,9 @@ fn a_removed_file_is_found() {
 
 #[test]
 fn a_renamed_file_is_found_also_when_the_order_stays() {
-    for ((name, first), other) in FILES.iter().zip(["2026-11-29.jsonl", "2026-12-02.jsonl", "2027-01-01.jsonl"]) {
+    for ((name, first), other) in
+        FILES.iter().zip(["2026-11-29.jsonl", "2026-12-02.jsonl", "2027-01-01.jsonl"])
+    {
         let mut files = ORIGINAL.clone();
         let content = files.0.remove(*name).unwrap();
         files.0.insert(other.to_owned(), content);
