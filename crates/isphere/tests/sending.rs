@@ -16,7 +16,7 @@ use govern::clock::Clock;
 use govern::credentials::{Caller, Scope};
 use govern::gate::{Gate, Policy};
 use govern::hex::hex;
-use govern::mcp::{McpOptions, Server};
+use govern::mcp::{McpOptions, Server, stdio};
 use govern::random::Random;
 use govern::tool::{SchemaProfile, Service as _};
 use isphere::app::Isphere;
@@ -28,6 +28,8 @@ use isphere::sources::{Answer, Download, FileQuery, Hit, Lookup, MessageQuery, P
 use isphere::tools::IsphereTools;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
 
 const NOW_MS: i64 = 1_796_049_720_000;
 
@@ -119,10 +121,25 @@ impl Source for Office {
     }
 }
 
+/// Keeps what is written to any of its clones.
+#[derive(Clone, Default)]
+struct Written(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A server over the office, with a file `报表.txt` to send.
 struct Desk {
     home: tempfile::TempDir,
-    server: Server<IsphereTools>,
+    server: Arc<Server<IsphereTools>>,
     recorder: RecorderHandle,
 }
 
@@ -155,7 +172,7 @@ impl Desk {
         let (queue, recorder) = Recorder::start(Arc::new(trail));
         let gate = Arc::new(Gate::new(policy, IsphereTools::tools()));
         let service = Arc::new(IsphereTools(Arc::new(app)));
-        let server = Server::new(service, gate, queue, McpOptions::default(), clock, random);
+        let server = Arc::new(Server::new(service, gate, queue, McpOptions::default(), clock, random));
         Self { home, server, recorder }
     }
 
@@ -163,10 +180,17 @@ impl Desk {
         self.home.path().join("state")
     }
 
+    /// The result of one request over stdio.
     async fn ask(&self, caller: Caller, method: &str, params: Value) -> Value {
-        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let reply = self.server.dispatch(None, &Arc::new(caller), request.to_string().as_bytes()).await;
-        serde_json::from_slice::<Value>(&reply.body).unwrap()["result"].clone()
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+        let (server, written, runtime) = (Arc::clone(&self.server), Written::default(), Handle::current());
+        let output = written.clone();
+        let served = spawn_blocking(move || {
+            stdio::serve(&server, &Arc::new(caller), request.as_bytes(), output, &runtime)
+        });
+        served.await.unwrap().unwrap();
+        let reply = written.0.lock().unwrap().clone();
+        serde_json::from_slice::<Value>(&reply).unwrap()["result"].clone()
     }
 
     /// The whole result of a call, whose structured content satisfies both output schemas.
@@ -550,24 +574,9 @@ async fn the_record_of_a_send_tells_target_digests_and_mode() {
     insta::assert_json_snapshot!(told);
 }
 
-/// All of a log, at the finest level.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Log {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn texts_captions_and_keys_are_in_no_answer_trail_ledger_or_log() {
-    let log = Log::default();
+    let log = Written::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)

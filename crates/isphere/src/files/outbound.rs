@@ -278,6 +278,17 @@ mod tests {
     }
 
     #[test]
+    fn other_bytes_of_the_same_size_show_as_another_state() {
+        let outbox = Outbox::new();
+        let path = outbox.folder.join("报表/三月.txt");
+        let file = File::open(&path).unwrap();
+        let before = state(&file).unwrap();
+        let written = File::options().write(true).open(&path).unwrap();
+        written.set_modified(before.modified.unwrap() + std::time::Duration::from_millis(20)).unwrap();
+        assert!(state(&file).unwrap() != before);
+    }
+
+    #[test]
     fn a_folder_that_is_not_there_is_not_opened() {
         assert!(Outbound::open(&Outbox::new().folder.join("gone"), 1).is_err());
     }
