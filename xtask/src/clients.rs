@@ -269,6 +269,9 @@ impl Conversation {
 
 /// Runs the inspector once. With a tool error its exit status is 5, and the result is on stdout all the same.
 fn inspect(words: &[String], target: &Target, era: &str, method: &[&str]) -> Result<Value, String> {
+    // The inspector keeps its state in the home folder.
+    let home = paths::cache().join("inspector-home");
+    fs::create_dir_all(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
     let mut command = process::bounded(CLIENT_LIMIT, &words[0]);
     command.args(&words[1..]).args(["--protocol-era", era, "--format", "json", "--quiet"]).args(method);
     match target {
@@ -279,12 +282,14 @@ fn inspect(words: &[String], target: &Target, era: &str, method: &[&str]) -> Res
             }
         }
         Target::Stdio { command: server } => {
-            command.args(server);
+            // The form in which most programs want a server.
+            let servers = json!({"mcpServers": {"server": {"command": server[0], "args": server[1..]}}});
+            let file = home.join("mcp.json");
+            fs::write(&file, servers.to_string())
+                .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+            command.arg("--config").arg(file).args(["--server", "server"]);
         }
     }
-    // The inspector keeps its state in the home folder.
-    let home = paths::cache().join("inspector-home");
-    fs::create_dir_all(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
     let output = inspected(command.env("HOME", home))?;
     let mut value: Value =
         serde_json::from_str(&output).map_err(|error| format!("the inspector wrote {output}: {error}"))?;
