@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::packages::Npm;
 use crate::process::{self, Running};
-use crate::scenario::{Scenario, Variables};
-use crate::server::{Hotel, Target};
+use crate::scenario::{Call, Progress, Scenario, Variables};
+use crate::server::{Data, Half, Target};
 use crate::{packages, paths, server, steps};
 
 const CLIENT_LIMIT: Duration = Duration::from_mins(2);
@@ -34,7 +34,7 @@ pub fn run() -> Result<(), String> {
     let clients = clients(&npm, &packages::python()?);
     let mut tally = Tally::default();
 
-    let scenario = Scenario::read(&paths::workspace().join("tests/clients/scenarios/fixture.json"))?;
+    let scenario = Scenario::read("fixture")?;
     let fixture = server::fixture()?;
     for target in [fixture.target.clone(), server::fixture_stdio()] {
         tally.run("fixture", &clients, &target, |client, era, revision| {
@@ -44,37 +44,36 @@ pub fn run() -> Result<(), String> {
     }
     drop(fixture);
 
-    let scenario = Scenario::read(&paths::workspace().join("tests/clients/scenarios/hotel.json"))?;
-    let hotel = Hotel::start()?;
-    for target in [hotel.target.clone(), hotel.stdio()] {
-        tally.run("hotel", &clients, &target, |client, era, revision| {
-            // Distinct in every run, for keys that must not meet those of another client's run.
-            let run = format!("{}-{era}-{}", client.name(), target.transport());
-            let mails = filled_mails(&hotel, &scenario, &run)?;
-            let variables =
-                Variables::from([("run".to_owned(), json!(run)), ("mails".to_owned(), json!(mails))]);
-            client.run(&scenario, &target, era, revision, variables, |words| hotel_command(&hotel, words))
-        });
-    }
+    run_half("hotel", &Half::hotel()?, &clients, &mut tally)?;
+    run_half("isphere", &Half::isphere()?, &clients, &mut tally)?;
     tally.finish()
 }
 
-/// Runs a scenario's command `hotel …`; its stdout is the result, as JSON where it is JSON.
-fn hotel_command(hotel: &Hotel, words: &[String]) -> Result<Value, String> {
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let ["hotel", rest @ ..] = words.as_slice() else {
-        return Err("a command begins with hotel".to_owned());
-    };
-    let output = hotel.command(rest)?;
-    Ok(serde_json::from_str(&output).unwrap_or(Value::String(output)))
+fn run_half(name: &str, half: &Half, clients: &[Client], tally: &mut Tally) -> Result<(), String> {
+    let scenario = Scenario::read(name)?;
+    for target in [&half.http, &half.stdio] {
+        tally.run(name, clients, target, |client, era, revision| {
+            // Distinct in every run, for keys that must not meet those of another client's run.
+            let run = format!("{}-{era}-{}", client.name(), target.transport());
+            let mut variables = Variables::from([("run".to_owned(), json!(run))]);
+            variables.insert("data".to_owned(), json!(half.data.folder));
+            if let Some(mails) = &scenario.mails {
+                variables.insert("mails".to_owned(), json!(filled_mails(&half.data, mails, &run)?));
+            }
+            client.run(&scenario, target, era, revision, variables, |words| {
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let output = half.data.command(&words)?;
+                // The result of a command is its stdout, as JSON where it is JSON.
+                Ok(serde_json::from_str(&output).unwrap_or(Value::String(output)))
+            })
+        });
+    }
+    Ok(())
 }
 
-/// Writes the scenario's mails for one run; returns their folder.
-fn filled_mails(hotel: &Hotel, scenario: &Scenario, run: &str) -> Result<PathBuf, String> {
-    let folder = hotel.folder(&format!("mails-{run}"))?;
-    let Some(name) = &scenario.mails else {
-        return Ok(folder);
-    };
+/// Writes the mails of `tests/clients/mails/NAME` for one run; returns their folder.
+fn filled_mails(data: &Data, name: &str, run: &str) -> Result<PathBuf, String> {
+    let folder = data.folder(&format!("mails-{run}"))?;
     let failed = |error: std::io::Error| format!("cannot fill in the mails of {name}: {error}");
     for entry in fs::read_dir(paths::workspace().join("tests/clients/mails").join(name)).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -179,19 +178,19 @@ impl Client {
                     return Err(format!("negotiated {}, expected {revision}", conversation.revision));
                 }
                 every_tool_is_called(scenario, &conversation.tools)?;
-                scenario.run(variables, |tool, arguments| conversation.call(tool, arguments), command)?;
+                scenario.run(true, variables, |call| conversation.call(call), command)?;
                 conversation.close()
             }
             Self::Inspector { words } => {
                 let listed = inspect(words, target, era, &["--method", "tools/list", "--strict"])?;
                 every_tool_is_called(scenario, &listed["tools"])?;
-                let call = |tool: &str, arguments: &Value| {
-                    let arguments = arguments.to_string();
+                let ask = |call: &Call| {
+                    let arguments = call.arguments.to_string();
                     let method =
-                        ["--method", "tools/call", "--tool-name", tool, "--tool-args-json", &arguments];
+                        ["--method", "tools/call", "--tool-name", &call.tool, "--tool-args-json", &arguments];
                     inspect(words, target, era, &method)
                 };
-                scenario.run(variables, call, command)
+                scenario.run(false, variables, ask, command)
             }
         }
     }
@@ -245,8 +244,9 @@ impl Conversation {
         Ok(conversation)
     }
 
-    fn call(&mut self, tool: &str, arguments: &Value) -> Result<Value, String> {
-        let line = json!({"tool": tool, "arguments": arguments});
+    fn call(&mut self, call: &Call) -> Result<Value, String> {
+        let progress = call.progress.map(Progress::as_str);
+        let line = json!({"tool": call.tool, "arguments": call.arguments, "progress": progress});
         writeln!(self.stdin, "{line}").map_err(|error| format!("the client has gone: {error}"))?;
         self.next()
     }
@@ -269,6 +269,9 @@ impl Conversation {
 
 /// Runs the inspector once. With a tool error its exit status is 5, and the result is on stdout all the same.
 fn inspect(words: &[String], target: &Target, era: &str, method: &[&str]) -> Result<Value, String> {
+    // The inspector keeps its state in the home folder.
+    let home = paths::cache().join("inspector-home");
+    fs::create_dir_all(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
     let mut command = process::bounded(CLIENT_LIMIT, &words[0]);
     command.args(&words[1..]).args(["--protocol-era", era, "--format", "json", "--quiet"]).args(method);
     match target {
@@ -279,12 +282,14 @@ fn inspect(words: &[String], target: &Target, era: &str, method: &[&str]) -> Res
             }
         }
         Target::Stdio { command: server } => {
-            command.args(server);
+            // The form in which most programs want a server.
+            let servers = json!({"mcpServers": {"server": {"command": server[0], "args": server[1..]}}});
+            let file = home.join("mcp.json");
+            fs::write(&file, servers.to_string())
+                .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+            command.arg("--config").arg(file).args(["--server", "server"]);
         }
     }
-    // The inspector keeps its state in the home folder.
-    let home = paths::cache().join("inspector-home");
-    fs::create_dir_all(&home).map_err(|error| format!("cannot make {}: {error}", home.display()))?;
     let output = inspected(command.env("HOME", home))?;
     let mut value: Value =
         serde_json::from_str(&output).map_err(|error| format!("the inspector wrote {output}: {error}"))?;

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -61,45 +61,86 @@ pub fn fixture_stdio() -> Target {
     Target::Stdio { command: vec![binary(), "fixture".to_owned(), "--stdio".to_owned()] }
 }
 
-/// A hotel server on a database of its own, with a hotel and a token; its folder goes when it is dropped.
-pub struct Hotel {
-    /// Where its MCP endpoint is.
-    pub target: Target,
-    server: Option<Server>,
-    folder: PathBuf,
+/// A half of the product on data of its own, set up with the commands that an operator uses.
+pub struct Half {
+    /// Its MCP endpoint over HTTP.
+    pub http: Target,
+    /// The same data over stdio, beside the HTTP server: `command` and `args` of an entry of `mcpServers`.
+    pub stdio: Target,
+    /// Stopped before its data goes, for fields are dropped in their order.
+    _server: Server,
+    /// What it works on.
+    pub data: Data,
 }
 
-impl Hotel {
-    /// Sets a hotel up with the commands that an operator uses, and starts `countersign hotel serve`.
-    pub fn start() -> Result<Self, String> {
-        let folder = std::env::temp_dir().join(format!("countersign-hotel-{}", std::process::id()));
-        fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-        let mut hotel = Self { target: Target::Stdio { command: Vec::new() }, server: None, folder };
-        hotel.command(&["hotels", "add", "--name", "Seaview", "--active"])?;
-        let token =
-            hotel.command(&["tokens", "add", "--name", "clients", "--scope", "read", "--scope", "submit"])?;
+impl Half {
+    /// The hotel, with one hotel and a token.
+    pub fn hotel() -> Result<Self, String> {
+        let data = Data::new("hotel", |folder| {
+            format!("[hotel]\ndb = 'sqlite:{}'\n", folder.join("hotel.sqlite").display())
+        })?;
+        data.command(&["hotel", "hotels", "add", "--name", "Seaview", "--active"])?;
+        let token = data.command(&[
+            "hotel", "tokens", "add", "--name", "clients", "--scope", "read", "--scope", "submit",
+        ])?;
+        Self::serve(data, &token, &["hotel", "serve", "--listen"], &["hotel", "serve", "--stdio"])
+    }
+
+    /// iSphere on a generated store, with its index and a token. What is received can be sent on.
+    pub fn isphere() -> Result<Self, String> {
+        let data = Data::new("isphere", |folder| {
+            let path = |name: &str| folder.join(name).display().to_string();
+            let (store, state, files) = (path("store.db"), path("state"), path("files"));
+            format!(
+                "[isphere]\nsources = ['local_readonly']\nstate_dir = '{state}'\ninbound_dir = '{files}'\n\
+                 outbound_dir = '{files}'\noperator_id = 'clients'\n[isphere.local_readonly]\nstore = '{store}'\n"
+            )
+        })?;
+        data.folder("files")?;
+        let store = data.folder.join("store.db").display().to_string();
+        let sizes = ["--contacts", "300", "--groups", "30", "--messages", "20000", "--seed", "7"];
+        data.command(&[&["isphere", "sample"], sizes.as_slice(), &[&store]].concat())?;
+        data.command(&["isphere", "index"])?;
+        let token = data.command(&[
+            "isphere", "tokens", "add", "--name", "clients", "--scope", "read", "--scope", "send",
+        ])?;
+        Self::serve(data, &token, &["isphere", "serve", "--http"], &["isphere", "serve"])
+    }
+
+    /// Starts the command `http`, to which the address is added, and names the command `stdio`.
+    fn serve(data: Data, token: &str, http: &[&str], stdio: &[&str]) -> Result<Self, String> {
         let port = process::free_port()?;
-        let mut command =
-            hotel.cli(process::SERVER_LIMIT, &["serve", "--listen", &format!("127.0.0.1:{port}")]);
+        let address = format!("127.0.0.1:{port}");
+        let mut command = data.cli(process::SERVER_LIMIT, &[http, &[&address]].concat());
         let server = listening(&mut command, port, Some(token.trim().to_owned()))?;
-        hotel.target = server.target.clone();
-        hotel.server = Some(server);
-        Ok(hotel)
+        let words = stdio.iter().map(|word| (*word).to_owned());
+        let command = [binary()].into_iter().chain(words).chain(data.flags()).collect();
+        Ok(Self { http: server.target.clone(), stdio: Target::Stdio { command }, _server: server, data })
+    }
+}
+
+/// The data of one half: a folder with a configuration file, removed when this is dropped.
+pub struct Data {
+    /// Where it lies.
+    pub folder: PathBuf,
+}
+
+impl Data {
+    fn new(name: &str, configuration: impl FnOnce(&Path) -> String) -> Result<Self, String> {
+        let folder = std::env::temp_dir().join(format!("countersign-{name}-{}", std::process::id()));
+        let data = Self { folder };
+        data.folder("")?;
+        fs::write(data.configuration(), configuration(&data.folder))
+            .map_err(|error| format!("cannot write {}: {error}", data.configuration().display()))?;
+        Ok(data)
     }
 
-    /// The same hotel over stdio, beside the HTTP server and on the same database.
-    pub fn stdio(&self) -> Target {
-        let words = ["hotel", "serve", "--stdio", "--db"].map(str::to_owned);
-        let command = [binary()].into_iter().chain(words).chain([self.database()]).collect();
-        Target::Stdio { command }
-    }
-
-    /// Runs `countersign hotel …` on this hotel's database; returns its stdout.
+    /// Runs `countersign WORDS` on this data; returns its stdout.
     pub fn command(&self, words: &[&str]) -> Result<String, String> {
         process::output(&mut self.cli(READY_LIMIT, words))
     }
 
-    /// A new folder, removed with the hotel.
+    /// A folder inside.
     pub fn folder(&self, name: &str) -> Result<PathBuf, String> {
         let folder = self.folder.join(name);
         fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
@@ -108,19 +149,22 @@ impl Hotel {
 
     fn cli(&self, limit: Duration, words: &[&str]) -> Command {
         let mut command = process::bounded(limit, &binary());
-        command.arg("hotel").args(words).args(["--db", &self.database()]);
+        command.args(words).args(self.flags());
         command
     }
 
-    fn database(&self) -> String {
-        format!("sqlite:{}", self.folder.join("hotel.sqlite").display())
+    fn flags(&self) -> [String; 2] {
+        ["--config".to_owned(), self.configuration().display().to_string()]
+    }
+
+    fn configuration(&self) -> PathBuf {
+        self.folder.join("countersign.toml")
     }
 }
 
-impl Drop for Hotel {
+impl Drop for Data {
     fn drop(&mut self) {
-        // The folder can go only after the server has.
-        self.server.take();
+        // What cannot be removed lies in the system's temporary folder, which is cleared by others.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -3,9 +3,11 @@
 usage: client.py --era legacy|modern (--url URL [--token TOKEN] | --stdio COMMAND [ARGUMENT ...])
 
 The first line on stdout says what was negotiated: {"protocolVersion", "tools"}. Then every line on
-stdin, {"tool", "arguments"}, is answered by one line on stdout: the tool result, or {"error": {code, message,
-data}} for a JSON-RPC error. The SDK itself checks each result against the tool's output schema and raises
-where it does not fit. The end of stdin closes the connection.
+stdin, {"tool", "arguments", "progress"}, is answered by one line on stdout: the tool result, or {"error": {code,
+message, data}} for a JSON-RPC error. The SDK itself checks each result against the tool's output schema and raises
+where it does not fit. With progress "collect", the reports of progress are in the result as "progress"; with
+"cancel", the call is cancelled at the first of them and the answer is {"cancelled": true}. The end of stdin closes
+the connection.
 """
 
 import argparse
@@ -36,6 +38,22 @@ def answer(value: dict) -> None:
     print(json.dumps(value), flush=True)
 
 
+async def call_tool(client: Client, call: dict) -> dict:
+    reports = []
+    with anyio.CancelScope() as scope:
+
+        async def reported(progress: float, total: float | None, message: str | None) -> None:
+            reports.append({"progress": progress, "total": total, "message": message})
+            if call["progress"] == "cancel":
+                scope.cancel()
+
+        on_progress = reported if call["progress"] else None
+        result = await client.call_tool(call["tool"], call["arguments"], progress_callback=on_progress)
+        answered = result.model_dump(by_alias=True, exclude_unset=True)
+        return answered | {"progress": reports} if call["progress"] else answered
+    return {"cancelled": True}
+
+
 async def converse(server, era: str) -> None:
     async with Client(server, mode=MODES[era], read_timeout_seconds=30) as client:
         tools = (await client.list_tools()).tools
@@ -46,8 +64,7 @@ async def converse(server, era: str) -> None:
         while line := await anyio.to_thread.run_sync(sys.stdin.readline):
             call = json.loads(line)
             try:
-                result = await client.call_tool(call["tool"], call["arguments"])
-                answer(result.model_dump(by_alias=True, exclude_unset=True))
+                answer(await call_tool(client, call))
             except MCPError as error:
                 answer({"error": error.error.model_dump(exclude_none=True)})
 

@@ -19,4 +19,4 @@ transport.setProtocolVersion = (version) => {
   tellTransport?.(version);
 };
 await client.connect(transport);
-await converse(client, protocolVersion);
+await converse(client, protocolVersion, (params, options) => client.callTool(params, undefined, options));

@@ -11,4 +11,5 @@ const transport = given.url
   ? new StreamableHTTPClientTransport(given.url, { requestInit: { headers: given.headers } })
   : new StdioClientTransport({ command: given.command, args: given.args });
 await client.connect(transport);
-await converse(client, client.getNegotiatedProtocolVersion());
+const revision = client.getNegotiatedProtocolVersion();
+await converse(client, revision, (params, options) => client.callTool(params, options));

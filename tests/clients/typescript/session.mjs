@@ -19,15 +19,30 @@ export function options() {
   return { era, url: new URL(valueOf("--url")), headers: token ? { Authorization: `Bearer ${token}` } : {} };
 }
 
-/** Says what was negotiated, then answers one line with the result of one tool call until stdin ends. */
-export async function converse(client, protocolVersion) {
+/**
+ * Says what was negotiated, then answers one line with the result of one tool call until stdin ends. `callTool` takes
+ * the params and the SDK's options.
+ */
+export async function converse(client, protocolVersion, callTool) {
   const { tools } = await client.listTools();
   answer({ protocolVersion, tools });
   for await (const line of createInterface({ input: process.stdin })) {
-    const call = JSON.parse(line);
+    const { tool, arguments: given, progress } = JSON.parse(line);
+    const reports = [];
+    const cancellation = new AbortController();
+    const onprogress = (report) => {
+      reports.push(report);
+      if (progress === "cancel") cancellation.abort();
+    };
     try {
-      answer(await client.callTool({ name: call.tool, arguments: call.arguments }));
+      const options = { signal: cancellation.signal, onprogress: progress ? onprogress : undefined };
+      const result = await callTool({ name: tool, arguments: given }, options);
+      answer(progress ? { ...result, progress: reports } : result);
     } catch (error) {
+      if (cancellation.signal.aborted) {
+        answer({ cancelled: true });
+        continue;
+      }
       // Errors of the SDK's own, such as a result outside the output schema, have no JSON-RPC code.
       if (!Number.isInteger(error.code)) throw error;
       answer({ error: { code: error.code, message: error.message, data: error.data } });

@@ -32,6 +32,21 @@ impl Place {
         place
     }
 
+    /// A place with a generated iSphere store, whose configuration file is the one that commands take by themselves.
+    pub fn with_isphere() -> Self {
+        let place = Self::empty();
+        let sizes = ["--contacts", "60", "--groups", "8", "--messages", "600", "--seed", "7"];
+        place.prints(&[&["isphere", "sample"], sizes.as_slice(), &["store.db"]].concat());
+        for folder in ["in", "out"] {
+            std::fs::create_dir(place.path().join(folder)).unwrap();
+        }
+        let configuration = "[isphere]\nsources = ['local_readonly']\nstate_dir = 'state'\ninbound_dir = 'in'\n\
+                             outbound_dir = 'out'\noperator_id = 'li.na'\nlanguage = 'en'\n\
+                             [isphere.local_readonly]\nstore = 'store.db'\n";
+        std::fs::write(place.path().join("countersign.toml"), configuration).unwrap();
+        place
+    }
+
     /// The folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
@@ -85,7 +100,14 @@ impl Place {
         file
     }
 
-    /// Starts the server with a token that may do all.
+    /// Starts the iSphere server with a token that may do all.
+    pub fn serve_isphere(&self) -> Server {
+        let token = self
+            .prints(&["isphere", "tokens", "add", "--name", "agent", "--scope", "read", "--scope", "send"]);
+        Server::start(self.command(BINARY).args(["isphere", "serve", "--http", "127.0.0.1:0"]), token)
+    }
+
+    /// Starts the hotel server with a token that may do all.
     pub fn serve(&self) -> Server {
         let token = self.token(&["read", "submit", "ingest", "admin"]);
         Server::start(self.command(BINARY).args(["hotel", "serve", "--listen", "127.0.0.1:0"]), token)
