@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use govern::clock::Clock;
 use serde::{Deserialize, Serialize};
 
-use super::local::LocalReadonly;
+use super::local::{self, LocalReadonly};
 use super::mock::Mock;
 use super::{Source, SourceError};
 use crate::model::{SourceName, Warning};
@@ -77,7 +77,8 @@ impl Sources {
             let source: Opened = match name {
                 SourceName::Mock => Ok(Arc::new(Mock::new(DEMO_SEED))),
                 SourceName::LocalReadonly => {
-                    Ok(Arc::new(LocalReadonly::new(settings.local_readonly.clone())))
+                    let index = local::index::path(&settings.state_dir);
+                    Ok(Arc::new(LocalReadonly::new(settings.local_readonly.clone()).with_index(index)))
                 }
                 SourceName::Bridge | SourceName::Network | SourceName::Uia => Err(not_built(*name)),
             };
