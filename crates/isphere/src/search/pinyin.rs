@@ -109,9 +109,9 @@ impl Syllables {
         done
     }
 
-    /// All runs of `letters` letters in what can be typed in full, where `^` stands before the first and `$` after
+    /// All runs of `letters` letters in what can be typed, where `^` stands before the first and `$` after
     /// the last letter.
-    pub fn grams(&self, letters: usize) -> BTreeSet<String> {
+    pub fn grams(&self, spelling: Spelling, letters: usize) -> BTreeSet<String> {
         let mut grams = BTreeSet::new();
         // The last letters before this syllable, one less than a gram has, for each way of reading.
         let mut before = BTreeSet::from(["^".to_owned()]);
@@ -121,7 +121,7 @@ impl Syllables {
             for (head, reading) in
                 before.iter().flat_map(|head| syllable.iter().map(move |reading| (head, reading)))
             {
-                let text = format!("{head}{reading}");
+                let text = format!("{head}{}", spell(reading, spelling));
                 for first in 0..(text.len() + 1).saturating_sub(letters) {
                     grams.insert(text[first..first + letters].to_owned());
                 }
@@ -257,7 +257,7 @@ mod tests {
             prop_assert!(syllables.matches(0, Spelling::Full, Reach::Exact, &text));
             let beginnings = syllables.beginnings(0, Spelling::Full, 4);
             prop_assert!(beginnings.contains(&text[..text.len().min(4)]));
-            let grams = syllables.grams(4);
+            let grams = syllables.grams(Spelling::Full, 4);
             let anchored = format!("^{text}$");
             for first in 0..(anchored.len() + 1).saturating_sub(4) {
                 prop_assert!(grams.contains(&anchored[first..first + 4]), "{}", &anchored[first..first + 4]);

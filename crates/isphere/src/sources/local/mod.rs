@@ -1,11 +1,12 @@
 //! The client's local store: an SQLite file of unknown layout, read through a profile and never changed.
 //!
-//! `mod` ([`LocalReadonly`], the source) → `scan` (searches), `timeline` (messages and files by time), `download` →
+//! `mod` ([`LocalReadonly`], the source) → `index` (when it was built), `scan` (searches), `timeline` (messages and files by time), `download` →
 //! `reader` (rows) → `store` (connections, interrupts) → `open` (the file), `projection` (the profile's SELECTs).
 
 mod download;
 mod error;
 mod functions;
+pub mod index;
 mod open;
 pub mod profile;
 mod projection;
@@ -25,6 +26,7 @@ pub use profile::Profile;
 pub use reader::Reader;
 pub use store::{Store, StoreIdentity};
 
+use self::index::{Entry, Index, MessagesAsked, Place, Space, usable};
 use self::profile::Table;
 use self::scan::{Found, Scan};
 use self::timeline::{Position, Run, Timeline};
@@ -36,8 +38,18 @@ use crate::settings;
 /// The source `local_readonly`. It opens the store when it is first asked, and again when that failed.
 pub struct LocalReadonly {
     settings: settings::LocalReadonly,
-    store: Mutex<Option<Store>>,
+    index_path: Option<PathBuf>,
+    opened: Mutex<Option<Opened>>,
 }
+
+#[derive(Clone)]
+struct Opened {
+    store: Store,
+    index: Option<Index>,
+}
+
+/// Messages behind the index that are read with every question before the caller is told.
+const MAX_BEHIND: usize = 5_000;
 
 /// Opens the store that the configuration names. Without a profile there, the file beside the store that ends in
 /// `.profile.toml` is taken; without a folder of files, the one that ends in `.files`, when it is there.
@@ -54,20 +66,27 @@ pub fn open_configured(settings: &settings::LocalReadonly) -> Result<Store, Stor
 }
 
 impl LocalReadonly {
-    /// A source that reads the store of this configuration.
+    /// A source that reads the store of this configuration, without an index.
     pub fn new(settings: settings::LocalReadonly) -> Self {
-        Self { settings, store: Mutex::new(None) }
+        Self { settings, index_path: None, opened: Mutex::new(None) }
     }
 
-    async fn store(&self) -> Result<Store, StoreError> {
-        let mut store = self.store.lock().await;
-        if let Some(store) = &*store {
-            return Ok(store.clone());
+    /// The same, which uses the index at this path (see [`index::path`]) as soon as it is built.
+    #[must_use]
+    pub fn with_index(self, path: PathBuf) -> Self {
+        Self { index_path: Some(path), ..self }
+    }
+
+    async fn opened(&self) -> Result<Opened, StoreError> {
+        let mut opened = self.opened.lock().await;
+        if let Some(opened) = &*opened {
+            return Ok(opened.clone());
         }
         let settings = self.settings.clone();
-        let opened = tokio::task::spawn_blocking(move || open_configured(&settings)).await;
-        let opened = opened.map_err(|_| StoreError::Interrupted)??;
-        Ok(store.insert(opened).clone())
+        let store = tokio::task::spawn_blocking(move || open_configured(&settings)).await;
+        let store = store.map_err(|_| StoreError::Interrupted)??;
+        let index = self.index_path.clone().map(|path| Index::new(path, store.identity()));
+        Ok(opened.insert(Opened { store, index }).clone())
     }
 
     async fn read<T, W>(&self, work: W) -> Result<T, SourceError>
@@ -75,7 +94,33 @@ impl LocalReadonly {
         T: Send + 'static,
         W: Fn(&mut Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        Ok(self.store().await?.query(work).await?)
+        Ok(self.opened().await?.store.query(work).await?)
+    }
+
+    /// Asks the index, or reads all rows when there is none.
+    async fn search<T>(
+        &self,
+        space: Space,
+        query: &Lookup<'_>,
+        scan: fn(&Scan, &mut Reader) -> Result<Found<T>, StoreError>,
+        complete: fn(&mut Reader, &mut T) -> Result<(), StoreError>,
+    ) -> Result<Page<Hit<T>>, SourceError>
+    where
+        T: From<Entry> + Send + 'static,
+    {
+        let asked = Scan::of(query)?;
+        let Opened { store, index } = self.opened().await?;
+        let found = store.query(move |reader| {
+            let mut found = match asked.indexed(index.as_ref(), space)? {
+                Some(found) => found,
+                None => scan(&asked, reader)?,
+            };
+            for (hit, _) in &mut found.items {
+                complete(reader, &mut hit.item)?;
+            }
+            Ok(found)
+        });
+        Ok(found_page(found.await?))
     }
 }
 
@@ -89,24 +134,15 @@ impl Source for LocalReadonly {
     }
 
     fn contacts<'a>(&'a self, query: &'a Lookup<'a>) -> Answer<'a, Page<Hit<Contact>>> {
-        Box::pin(async move {
-            let scan = Scan::of(query)?;
-            self.read(move |reader| scan.contacts(reader)).await.map(found_page)
-        })
+        Box::pin(self.search(Space::Contacts, query, Scan::contacts, |_, _| Ok(())))
     }
 
     fn groups<'a>(&'a self, query: &'a Lookup<'a>) -> Answer<'a, Page<Hit<Group>>> {
-        Box::pin(async move {
-            let scan = Scan::of(query)?;
-            self.read(move |reader| scan.groups(reader)).await.map(found_page)
-        })
+        Box::pin(self.search(Space::Groups, query, Scan::groups, Reader::count_members))
     }
 
     fn conversations<'a>(&'a self, query: &'a Lookup<'a>) -> Answer<'a, Page<Hit<Conversation>>> {
-        Box::pin(async move {
-            let scan = Scan::of(query)?;
-            self.read(move |reader| scan.conversations(reader)).await.map(found_page)
-        })
+        Box::pin(self.search(Space::Conversations, query, Scan::conversations, |_, _| Ok(())))
     }
 
     fn contact<'a>(&'a self, contact_id: &'a str) -> Answer<'a, Option<Contact>> {
@@ -126,6 +162,16 @@ impl Source for LocalReadonly {
 
     fn messages<'a>(&'a self, query: &'a MessageQuery<'a>) -> Answer<'a, Page<Message>> {
         Box::pin(async move {
+            let (place, after) = match query.after {
+                None => (None, None),
+                Some(text) => match Place::parse(text) {
+                    Some(place) => (Some(place), None),
+                    None => {
+                        let position = Position::parse(Table::Messages, text)?;
+                        (position.place(), Some(position))
+                    }
+                },
+            };
             let timeline = Timeline {
                 table: Table::Messages,
                 equal: query.conversation_id.map(|id| ("conversation", id.to_owned())).into_iter().collect(),
@@ -133,11 +179,12 @@ impl Source for LocalReadonly {
                 needle: query.keyword.map(|keyword| fold(keyword).into_owned()),
                 since_ms: query.since_ms,
                 limit: query.limit,
-                after: query.after.map(|text| Position::parse(Table::Messages, text)).transpose()?,
+                after,
             };
-            let warnings = if query.keyword.is_some() { vec![without_index()] } else { Vec::new() };
-            let run = self.read(move |reader| read_messages(reader, &timeline)).await?;
-            Ok(run_page(run, warnings))
+            let Opened { store, index } = self.opened().await?;
+            let page =
+                store.query(move |reader| read_messages(reader, index.as_ref(), &timeline, place.as_ref()));
+            Ok(page.await?)
         })
     }
 
@@ -187,20 +234,61 @@ impl Source for LocalReadonly {
     }
 }
 
-fn read_messages(reader: &mut Reader, timeline: &Timeline) -> Result<Run<Message>, StoreError> {
-    let mut run = timeline.read(reader, |rows, row| rows.message(row))?;
-    let ids: Vec<&str> = run.items.iter().map(|(message, _)| message.message_id.as_str()).collect();
+/// Reads a page after `place` with the index, else after the timeline's position without. A place alone is not enough
+/// for that, which only happens when the index was taken away.
+fn read_messages(
+    reader: &mut Reader,
+    index: Option<&Index>,
+    timeline: &Timeline,
+    place: Option<&Place>,
+) -> Result<Page<Message>, StoreError> {
+    let indexed = match index.filter(|_| timeline.after.is_none() || place.is_some()) {
+        Some(index) => indexed_messages(reader, index, timeline, place)?,
+        None => None,
+    };
+    let mut page = match indexed {
+        Some(page) => page,
+        None if place.is_some() && timeline.after.is_none() => return Err(StoreError::Position),
+        None => {
+            let warnings = if timeline.needle.is_some() { vec![without_index()] } else { Vec::new() };
+            run_page(timeline.read(reader, |rows, row| rows.message(row))?, warnings)
+        }
+    };
+    let ids: Vec<&str> = page.items.iter().map(|message| message.item.message_id.as_str()).collect();
     let mut attachments = reader.attachments(&ids)?;
-    for (message, _) in &mut run.items {
-        message.attachments = attachments.remove(&message.message_id).unwrap_or_default();
+    for Positioned { item, .. } in &mut page.items {
+        item.attachments = attachments.remove(&item.message_id).unwrap_or_default();
     }
-    Ok(run)
+    Ok(page)
+}
+
+fn indexed_messages(
+    reader: &mut Reader,
+    index: &Index,
+    timeline: &Timeline,
+    place: Option<&Place>,
+) -> Result<Option<Page<Message>>, StoreError> {
+    let asked = MessagesAsked {
+        conversation_id: timeline.equal.first().map(|(_, id)| id.as_str()),
+        conversation_type: timeline.conversation_type,
+        keyword: timeline.needle.as_deref(),
+        since_ms: timeline.since_ms,
+        before: place,
+        limit: timeline.limit + 1,
+    };
+    let Some(mut found) = usable(index.messages(reader, &asked))? else { return Ok(None) };
+    let more = found.messages.len() > timeline.limit;
+    found.messages.truncate(timeline.limit);
+    let warnings = if found.behind > MAX_BEHIND { vec![behind(found.behind)] } else { Vec::new() };
+    let items = found.messages.into_iter();
+    let items = items.map(|(place, item)| Positioned { item, position: place.word() });
+    Ok(Some(page(items.collect(), more, warnings)))
 }
 
 fn found_page<T>(found: Found<T>) -> Page<Hit<T>> {
     let items =
         found.items.into_iter().map(|(item, position)| Positioned { item, position: position.word() });
-    page(items.collect(), found.more, vec![without_index()])
+    page(items.collect(), found.more, if found.by_scan { vec![without_index()] } else { Vec::new() })
 }
 
 fn run_page<T>(run: Run<T>, warnings: Vec<Warning>) -> Page<T> {
@@ -217,5 +305,15 @@ fn without_index() -> Warning {
     Warning::new(
         "SEARCH_WITHOUT_INDEX",
         "the whole store was read for this search; `countersign isphere index` builds an index that makes it fast",
+    )
+}
+
+fn behind(messages: usize) -> Warning {
+    Warning::new(
+        "INDEX_BEHIND",
+        format!(
+            "{messages} messages are newer than the index and are read with every question; \
+             `countersign isphere index` brings it up to date"
+        ),
     )
 }

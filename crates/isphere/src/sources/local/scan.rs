@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
+use super::index::{Entry, EntryQuery, Index, Space, usable};
 use super::reader::Reader;
 use crate::model::{Contact, Conversation, Group};
 use crate::search::{Fields, Match, Query};
@@ -32,6 +33,8 @@ pub(super) struct Position {
 pub(super) struct Found<T> {
     pub items: Vec<(Hit<T>, Position)>,
     pub more: bool,
+    /// Whether all rows were read for it.
+    pub by_scan: bool,
 }
 
 impl Scan {
@@ -47,6 +50,29 @@ impl Scan {
             limit: lookup.limit,
             after,
         })
+    }
+
+    /// What the index knows of it; none when there is no index to ask.
+    pub fn indexed<T: From<Entry>>(
+        &self,
+        index: Option<&Index>,
+        space: Space,
+    ) -> Result<Option<Found<T>>, StoreError> {
+        let Some(index) = index else { return Ok(None) };
+        let asked = EntryQuery {
+            query: &self.query,
+            include_inactive: self.include_inactive,
+            after: self.after.as_ref().map(|position| (position.class, position.id.as_str())),
+            limit: self.limit + 1,
+        };
+        let Some(mut hits) = usable(index.entries(space, &asked))? else { return Ok(None) };
+        let more = hits.len() > self.limit;
+        hits.truncate(self.limit);
+        let items = hits.into_iter().map(|(entry, Match { class, confidence })| {
+            let position = Position { class, id: entry.id.clone() };
+            (Hit { item: T::from(entry), confidence }, position)
+        });
+        Ok(Some(Found { items: items.collect(), more, by_scan: false }))
     }
 
     /// People that match.
@@ -69,7 +95,7 @@ impl Scan {
         Ok(best.found())
     }
 
-    /// Groups that match, with the counts of their members.
+    /// Groups that match.
     pub fn groups(&self, reader: &mut Reader) -> Result<Found<Group>, StoreError> {
         let mut best = Best::new(self);
         reader.groups(&mut |group| {
@@ -80,11 +106,7 @@ impl Scan {
             }
             ControlFlow::Continue(())
         })?;
-        let mut found = best.found();
-        for (hit, _) in &mut found.items {
-            reader.count_members(&mut hit.item)?;
-        }
-        Ok(found)
+        Ok(best.found())
     }
 
     /// Conversations whose name matches.
@@ -143,7 +165,11 @@ impl<'a, T> Best<'a, T> {
         let mut best = self.heap.into_sorted_vec();
         let more = best.len() > self.scan.limit;
         best.truncate(self.scan.limit);
-        Found { items: best.into_iter().map(|candidate| (candidate.hit, candidate.position)).collect(), more }
+        Found {
+            items: best.into_iter().map(|candidate| (candidate.hit, candidate.position)).collect(),
+            more,
+            by_scan: true,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use rusqlite::{Row, params_from_iter};
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
+use super::index::Place;
 use super::profile::Table;
 use super::projection::Projection;
 use super::reader::{Reader, Rows};
@@ -89,6 +90,14 @@ impl Position {
     pub fn parse(table: Table, text: &str) -> Result<Self, StoreError> {
         let position: Self = serde_json::from_str(text).map_err(|_| StoreError::Position)?;
         if position.table == table.name() { Ok(position) } else { Err(StoreError::Position) }
+    }
+
+    /// The same place in the order of the index; none when the message has no number.
+    pub fn place(&self) -> Option<Place> {
+        match self.number {
+            Stored::Integer(seq) => Some(Place { at_ms: self.at_ms, part: self.part.clone(), seq }),
+            _ => None,
+        }
     }
 
     /// The position as a word.
