@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use super::profile::ProfileError;
+use super::profile::{ProfileError, Table};
 use crate::sources::SourceError;
 
 /// Why the local store cannot be read. The messages hold no path and no SQL; the library's own words are the source
@@ -46,6 +46,9 @@ pub enum StoreError {
     /// It changed during each of several attempts to read it.
     #[error("the local store changed while it was read; try again")]
     Changed,
+    /// The profile has no section for what was asked.
+    #[error("the profile of the local store has no [{}] section; add one to read them", .0.name())]
+    NoSection(Table),
     /// The position is none of this source's.
     #[error("the cursor is not one of this source; start again without a cursor")]
     Position,

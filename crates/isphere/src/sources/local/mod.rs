@@ -7,6 +7,7 @@ mod download;
 mod error;
 mod functions;
 pub mod index;
+pub mod inspect;
 mod open;
 pub mod profile;
 mod projection;
@@ -28,6 +29,7 @@ pub use store::{Store, StoreIdentity};
 
 use self::index::{Entry, Index, MessagesAsked, Place, Space, usable};
 use self::profile::Table;
+use self::reader::Rows;
 use self::scan::{Found, Scan};
 use self::timeline::{Position, Run, Timeline};
 use super::{Answer, Download, FileQuery, Hit, Lookup, MessageQuery, Page, Positioned, Source, SourceError};
@@ -251,7 +253,7 @@ fn read_messages(
         None if place.is_some() && timeline.after.is_none() => return Err(StoreError::Position),
         None => {
             let warnings = if timeline.needle.is_some() { vec![without_index()] } else { Vec::new() };
-            run_page(timeline.read(reader, |rows, row| rows.message(row))?, warnings)
+            run_page(timeline.read(reader, Rows::message)?, warnings)
         }
     };
     let ids: Vec<&str> = page.items.iter().map(|message| message.item.message_id.as_str()).collect();

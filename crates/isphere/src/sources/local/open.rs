@@ -97,8 +97,9 @@ impl Opener {
         let uri = format!("file:{}?{mode}", encoded(&self.path));
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(uri, flags).map_err(|error| self.reason(error))?;
-        restrict(&connection).map_err(|error| self.reason(error))?;
+        let connection =
+            Connection::open_with_flags(uri, flags).map_err(|error| self.reason(plan, error.into()))?;
+        restrict(&connection).map_err(|error| self.reason(plan, error.into()))?;
         Ok(connection)
     }
 
@@ -109,12 +110,18 @@ impl Opener {
         now.is_ok_and(|now| now == *before) && matches!(self.companion("-wal"), None | Some(0))
     }
 
-    fn reason(&self, error: rusqlite::Error) -> StoreError {
-        match StoreError::of(error) {
-            StoreError::HalfWritten if self.companion("-journal").is_none() => StoreError::Changed,
-            StoreError::Io(_) if self.companion("-journal").is_some() => StoreError::HalfWritten,
-            StoreError::Io(_) if !self.path.exists() => StoreError::NotThere,
-            other => other,
+    /// The reason behind an error under this plan, with what the folder says now.
+    pub fn reason(&self, plan: &Plan, error: StoreError) -> StoreError {
+        let refused = matches!(error, StoreError::Io(_) | StoreError::HalfWritten);
+        match plan {
+            _ if !self.path.exists() => StoreError::NotThere,
+            // The log or its shared memory came or went between the look and the opening.
+            Plan::Log { .. } if refused => StoreError::Changed,
+            Plan::Journal { .. } if refused && self.companion("-journal").is_some() => {
+                StoreError::HalfWritten
+            }
+            _ if matches!(error, StoreError::HalfWritten) => StoreError::Changed,
+            _ => error,
         }
     }
 
@@ -188,16 +195,24 @@ fn restrict(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
-    connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
+    connection.authorizer(Some(authorize))?;
+    // The first read finds a journal to roll back, a lock, or damage.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+}
+
+fn authorize(context: AuthContext<'_>) -> Authorization {
+    match context.action {
         AuthAction::Function { function_name: "load_extension" } => Authorization::Deny,
+        // A PRAGMA in the shape of a table.
+        AuthAction::Read { table_name, .. } if table_name.to_ascii_lowercase().starts_with("pragma_") => {
+            Authorization::Deny
+        }
         AuthAction::Select
         | AuthAction::Read { .. }
         | AuthAction::Function { .. }
         | AuthAction::Recursive => Authorization::Allow,
         _ => Authorization::Deny,
-    }))?;
-    // The first read finds a journal to roll back, a lock, or damage.
-    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+    }
 }
 
 /// A path in a `file:` URI.
@@ -211,7 +226,7 @@ fn encoded(path: &Path) -> String {
     for byte in bytes {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b':' => {
-                text.push(char::from(*byte))
+                text.push(char::from(*byte));
             }
             b'\\' if cfg!(windows) => text.push('/'),
             _ => {

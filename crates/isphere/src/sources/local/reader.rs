@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::tz::Offset;
 use rusqlite::types::{Value, ValueRef};
@@ -12,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::error::StoreError;
 use super::profile::{ProfileError, Section, Table, hex};
 use super::projection::Projection;
-use super::store::{FilesFolder, Lease, Stop, Store};
+use super::store::{FilesFolder, Lease, Store};
 use super::time::TimeUnit;
 use super::value::{count, filled_text, flag, integer, text};
 use crate::model::{Attachment, Contact, Conversation, FileEntry, Group, Message};
@@ -20,21 +21,26 @@ use crate::model::{Attachment, Contact, Conversation, FileEntry, Group, Message}
 /// How many message ids go into one query for attachments.
 const IDS_PER_QUERY: usize = 200;
 
+/// How many steps of SQLite's machine, well under a millisecond, go by before it is asked whether to stop.
+const STEPS_BETWEEN_LOOKS: i32 = 4096;
+
 /// A checked-out connection. For a thread that may block; it goes back to the store when it is dropped.
 pub struct Reader {
     store: Store,
     /// Some until it is dropped.
     lease: Option<Lease>,
-    stop: Option<Arc<Stop>>,
 }
 
 impl Reader {
-    pub(super) fn new(store: Store, stop: Option<Arc<Stop>>) -> Result<Self, StoreError> {
+    /// A reader whose statements end with an error when `stop` becomes true.
+    pub(super) fn new(store: Store, stop: Option<Arc<AtomicBool>>) -> Result<Self, StoreError> {
         let lease = store.lease()?;
-        if let Some(stop) = &stop {
-            stop.watch(&lease.connection)?;
+        if let Some(stop) = stop {
+            // Not `sqlite3_interrupt`, which does nothing to a statement that is about to start.
+            let stopped = move || stop.load(Ordering::Relaxed);
+            lease.connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stopped))?;
         }
-        Ok(Self { store, lease: Some(lease), stop })
+        Ok(Self { store, lease: Some(lease) })
     }
 
     /// Visits all contacts in the order of their ids' letters, until the visitor breaks off.
@@ -139,12 +145,12 @@ impl Reader {
 
     /// The contact of this id.
     pub fn contact(&mut self, id: &str) -> Result<Option<Contact>, StoreError> {
-        self.by_id(Table::Contacts, id, |rows, row| rows.contact(row))
+        self.by_id(Table::Contacts, id, Rows::contact)
     }
 
     /// The group of this id, with the count of its members.
     pub fn group(&mut self, id: &str) -> Result<Option<Group>, StoreError> {
-        let Some(mut group) = self.by_id(Table::Groups, id, |rows, row| rows.group(row))? else {
+        let Some(mut group) = self.by_id(Table::Groups, id, Rows::group)? else {
             return Ok(None);
         };
         self.count_members(&mut group)?;
@@ -153,12 +159,12 @@ impl Reader {
 
     /// The conversation of this id.
     pub fn conversation(&mut self, id: &str) -> Result<Option<Conversation>, StoreError> {
-        self.by_id(Table::Conversations, id, |rows, row| rows.conversation(row))
+        self.by_id(Table::Conversations, id, Rows::conversation)
     }
 
     /// The file of this id.
     pub(super) fn file(&mut self, id: &str) -> Result<Option<StoredFile>, StoreError> {
-        self.by_id(Table::Files, id, |rows, row| rows.file(row))
+        self.by_id(Table::Files, id, Rows::file)
     }
 
     /// Counts a group's members when its own row does not say how many there are.
@@ -182,6 +188,14 @@ impl Reader {
         self.store.files()
     }
 
+    /// The reason behind an error, with what the folder of the store says now.
+    pub(super) fn reason(&self, error: StoreError) -> StoreError {
+        match &self.lease {
+            Some(lease) => self.store.reason(&lease.plan, error),
+            None => error,
+        }
+    }
+
     pub(super) fn connection(&self) -> &Connection {
         match &self.lease {
             Some(lease) => &lease.connection,
@@ -195,10 +209,8 @@ impl Reader {
 
     /// How the rows of this table are read.
     pub(super) fn rows(&self, table: Table) -> Result<Rows<'_>, StoreError> {
-        match self.store.profile().section(table) {
-            Some(section) => Ok(Rows { store: &self.store, section }),
-            None => Err(ProfileError::section(table, "the profile has no such section").into()),
-        }
+        let section = self.store.profile().section(table).ok_or(StoreError::NoSection(table))?;
+        Ok(Rows { store: &self.store, section })
     }
 
     /// An id as the column holds it: SQLite keeps 5 and '5' apart where a column has no type. None when no row can
@@ -229,11 +241,11 @@ impl Reader {
         Ok(found)
     }
 
-    fn by_id<T>(
-        &self,
+    fn by_id<'s, T>(
+        &'s self,
         table: Table,
         id: &str,
-        read: impl Fn(&Rows<'_>, &Row<'_>) -> Result<T, StoreError>,
+        read: impl Fn(&Rows<'s>, &Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         for projection in self.projections(table)? {
             let Some(id) = self.typed(&projection, "id", id)? else { continue };
@@ -251,10 +263,10 @@ impl Reader {
     }
 
     /// Visits all rows of a table that is not split.
-    fn visit_by_id(
-        &self,
+    fn visit_by_id<'s>(
+        &'s self,
         table: Table,
-        visit: impl FnMut(&Rows<'_>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
+        visit: impl FnMut(&Rows<'s>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let projections = self.projections(table)?;
         let Some(projection) = projections.first() else { return Ok(()) };
@@ -263,12 +275,12 @@ impl Reader {
         self.visit(table, &sql, &[], visit)
     }
 
-    fn visit(
-        &self,
+    fn visit<'s>(
+        &'s self,
         table: Table,
         sql: &str,
         values: &[&dyn ToSql],
-        mut visit: impl FnMut(&Rows<'_>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
+        mut visit: impl FnMut(&Rows<'s>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let rows = self.rows(table)?;
         let mut statement = self.connection().prepare_cached(sql)?;
@@ -284,10 +296,8 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        if let Some(stop) = &self.stop {
-            stop.release();
-        }
-        if let Some(lease) = self.lease.take() {
+        let Some(lease) = self.lease.take() else { return };
+        if lease.connection.progress_handler(0, None::<fn() -> bool>).is_ok() {
             self.store.give_back(lease);
         }
     }

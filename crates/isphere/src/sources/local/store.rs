@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use rusqlite::{Connection, InterruptHandle};
+use rusqlite::Connection;
 
 use super::error::StoreError;
 use super::functions;
@@ -18,7 +19,7 @@ use super::reader::Reader;
 /// Connections that are kept while nobody uses them.
 const MAX_IDLE: usize = 4;
 /// How often a query is tried again when the file changed under it.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 8;
 
 /// The client's store and how to read it. Clones share the connections.
 #[derive(Clone)]
@@ -102,7 +103,7 @@ impl Store {
         T: Send + 'static,
         W: Fn(&mut Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(AtomicBool::new(false));
         let _stops = StopOnDrop(Arc::clone(&stop));
         let store = self.clone();
         let done = tokio::task::spawn_blocking(move || store.retry(Some(&stop), &work)).await;
@@ -124,7 +125,7 @@ impl Store {
 
     fn retry<T>(
         &self,
-        stop: Option<&Arc<Stop>>,
+        stop: Option<&Arc<AtomicBool>>,
         work: &dyn Fn(&mut Reader) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         for _ in 0..ATTEMPTS {
@@ -133,8 +134,11 @@ impl Store {
                 other => other?,
             };
             let result = work(&mut reader);
-            if reader.unchanged() && !matches!(result, Err(StoreError::Changed)) {
-                return result;
+            let unchanged = reader.unchanged();
+            match result.map_err(|error| reader.reason(error)) {
+                Err(StoreError::Changed) => {}
+                result if unchanged => return result,
+                _ => {}
             }
         }
         Err(StoreError::Changed)
@@ -163,6 +167,12 @@ impl Store {
         }
     }
 
+    /// The reason behind an error under this plan.
+    pub(super) fn reason(&self, plan: &Plan, error: StoreError) -> StoreError {
+        self.shared.opener.reason(plan, error)
+    }
+
+    /// Whether what was read under this plan is what was in the file.
     pub(super) fn unchanged(&self, plan: &Plan) -> bool {
         self.shared.opener.unchanged(plan)
     }
@@ -205,44 +215,12 @@ impl FilesFolder {
     }
 }
 
-/// How the waiting side tells the reading side to stop.
-#[derive(Default)]
-pub(super) struct Stop {
-    state: Mutex<StopState>,
-}
-
-#[derive(Default)]
-struct StopState {
-    stopped: bool,
-    handle: Option<InterruptHandle>,
-}
-
-impl Stop {
-    /// Statements of this connection are interrupted by a stop, until [`Stop::release`].
-    pub fn watch(&self, connection: &Connection) -> Result<(), StoreError> {
-        let mut state = lock(&self.state);
-        if state.stopped {
-            return Err(StoreError::Interrupted);
-        }
-        state.handle = Some(connection.get_interrupt_handle());
-        Ok(())
-    }
-
-    /// The connection may be used by someone else afterwards.
-    pub fn release(&self) {
-        lock(&self.state).handle = None;
-    }
-}
-
-struct StopOnDrop(Arc<Stop>);
+/// Tells the reading side that nobody waits any more.
+struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        let mut state = lock(&self.0.state);
-        state.stopped = true;
-        if let Some(handle) = state.handle.take() {
-            handle.interrupt();
-        }
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

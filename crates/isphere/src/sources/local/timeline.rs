@@ -108,10 +108,10 @@ impl Position {
 
 impl Timeline {
     /// Reads a page. `read` makes an item of a row.
-    pub fn read<T>(
+    pub fn read<'r, T>(
         &self,
-        reader: &Reader,
-        read: impl Fn(&Rows<'_>, &Row<'_>) -> Result<T, StoreError>,
+        reader: &'r Reader,
+        read: impl Fn(&Rows<'r>, &Row<'_>) -> Result<T, StoreError>,
     ) -> Result<Run<T>, StoreError> {
         let projections = reader.projections(self.table)?;
         let rows = reader.rows(self.table)?;
@@ -342,6 +342,64 @@ impl From<&Stored> for Value {
             Stored::RealBits(bits) => Self::Real(f64::from_bits(*bits)),
             Stored::Text(text) => Self::Text(text.clone()),
             Stored::Blob(bytes) => Self::Blob(bytes.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sources::local::{Profile, Store};
+
+    const SCHEMA: &str = "CREATE TABLE m(id TEXT, c TEXT, t INTEGER, x TEXT); CREATE INDEX m_ct ON m(c, t);
+        INSERT INTO m VALUES ('a', 'c1', 1700000000000, 'hello'), ('b', 'c1', 1700000000000, 'hi');";
+    const PROFILE: &str = "[messages]\nselect = 'SELECT rowid AS seq, id, c AS conversation, t AS created, x AS text FROM m'\ntime = { created = 'unix_ms' }";
+
+    fn timeline() -> Timeline {
+        Timeline {
+            table: Table::Messages,
+            equal: vec![("conversation", "c1".to_owned())],
+            conversation_type: None,
+            needle: None,
+            since_ms: None,
+            limit: 1,
+            after: None,
+        }
+    }
+
+    #[test]
+    fn the_stores_own_index_serves_the_first_page_and_later_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        rusqlite::Connection::open(&path).unwrap().execute_batch(SCHEMA).unwrap();
+        let store = Store::open(&path, Profile::parse(PROFILE).unwrap(), None).unwrap();
+        let reader = store.reader().unwrap();
+        let first = timeline().read(&reader, Rows::message).unwrap();
+        assert!(first.more);
+        let later = Timeline { after: Some(first.items[0].1.clone()), ..timeline() };
+        let since = Timeline { since_ms: Some(1_600_000_000_000), ..timeline() };
+        // The reader refuses EXPLAIN, so another connection plans the same SQL.
+        let planner = rusqlite::Connection::open(&path).unwrap();
+        crate::sources::local::functions::register(&planner, store.profile()).unwrap();
+        for timeline in [timeline(), later, since] {
+            let projection = &reader.projections(Table::Messages).unwrap()[0];
+            let columns = Columns::of(Table::Messages, projection, &reader.rows(Table::Messages).unwrap());
+            for dated in [true, false] {
+                let (sql, values) =
+                    timeline.sql(&reader, &Stream { projection, columns, dated }).unwrap().unwrap();
+                let mut statement = planner.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+                let plan: Vec<String> = statement
+                    .query_map(params_from_iter(values), |row| row.get(3))
+                    .unwrap()
+                    .map(Result::unwrap)
+                    .collect();
+                assert!(plan.iter().all(|line| !line.contains("SCAN")), "{plan:?} {sql}");
+                assert!(plan.iter().any(|line| line.contains("USING INDEX m_ct")), "{plan:?} {sql}");
+                assert!(
+                    !dated || plan.iter().all(|line| line != "USE TEMP B-TREE FOR ORDER BY"),
+                    "{plan:?} {sql}"
+                );
+            }
         }
     }
 }
