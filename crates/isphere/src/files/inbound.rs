@@ -11,6 +11,7 @@ use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
 use govern::arguments::ArgumentFault;
+use govern::hex::hex;
 use govern::random::Random;
 use govern::text::visible;
 use sha2::{Digest as _, Sha256};
@@ -249,12 +250,19 @@ impl Partial {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             Err(error) => return Err(not_written(error)),
         }
-        // Only Unix can make a folder durable; elsewhere the file system's journal does.
-        if cfg!(unix) {
-            let folder = self.dir.try_clone().map_err(not_written)?.into_std_file();
-            folder.sync_all().map_err(not_written)?;
-        }
+        self.make_durable().inspect_err(|_| {
+            // What was not promised is not left there either.
+            self.dir.remove_file(name).ok();
+        })?;
         Ok(true)
+    }
+
+    /// Makes the new name outlast a crash. Only Unix can do that to a folder; elsewhere the file system's journal does.
+    fn make_durable(&self) -> Result<(), InboundError> {
+        if cfg!(unix) {
+            self.dir.open(".").and_then(|folder| folder.sync_all()).map_err(not_written)?;
+        }
+        Ok(())
     }
 }
 
@@ -317,15 +325,6 @@ fn with_ending(name: &str, ending: &str) -> String {
     let stem = &stem[..stem.floor_char_boundary(room)];
     let whole = format!("{stem}{ending}{extension}");
     whole.trim_end_matches(['.', ' ']).to_owned()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 use govern::clock::Clock;
 use serde::{Deserialize, Serialize};
 
+use super::local::LocalReadonly;
+use super::mock::Mock;
 use super::{Source, SourceError};
 use crate::model::{SourceName, Warning};
 use crate::settings::Settings;
@@ -56,6 +58,9 @@ struct Health {
     until_ms: i64,
 }
 
+/// The organisation that the demo shows.
+const DEMO_SEED: u64 = 1;
+
 /// How long an answer about a source's health is believed, in milliseconds.
 const BELIEVED_MS: i64 = 1_000;
 
@@ -66,9 +71,18 @@ impl Sources {
         Self { entries: entries.into_iter().map(entry).collect(), clock }
     }
 
-    /// The sources that the settings name. One that cannot be opened is kept with its reason, for another may serve.
+    /// The sources that the settings name. One that is not there is kept with its reason, for another may serve.
     pub fn open(settings: &Settings, clock: Clock) -> Self {
-        let open = |name: &SourceName| (*name, Err(not_built(*name)));
+        let open = |name: &SourceName| {
+            let source: Opened = match name {
+                SourceName::Mock => Ok(Arc::new(Mock::new(DEMO_SEED))),
+                SourceName::LocalReadonly => {
+                    Ok(Arc::new(LocalReadonly::new(settings.local_readonly.clone())))
+                }
+                SourceName::Bridge | SourceName::Network | SourceName::Uia => Err(not_built(*name)),
+            };
+            (*name, source)
+        };
         Self::new(settings.sources.iter().map(open), clock)
     }
 
@@ -189,4 +203,121 @@ fn none_healthy(mut failed: Vec<(SourceName, SourceError)>) -> SourceError {
     let tried: Vec<String> =
         failed.iter().map(|(name, error)| format!("{}: {error}", name.as_str())).collect();
     SourceError::Unavailable { message: format!("no source is available; {}", tried.join("; ")), retryable }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::model::{Contact, Conversation, FileEntry, Group, Message};
+    use crate::sources::{Answer, Download, FileQuery, Hit, Lookup, MessageQuery, Page};
+
+    /// Is healthy from its second second on, and has nothing.
+    struct Slow(SourceName, Clock, AtomicUsize);
+
+    fn nothing<'a, T>() -> Answer<'a, T> {
+        async { Err(SourceError::Failed("nothing here".to_owned())) }.boxed()
+    }
+
+    impl Source for Slow {
+        fn name(&self) -> SourceName {
+            self.0
+        }
+        fn health(&self) -> Answer<'_, ()> {
+            self.2.fetch_add(1, Ordering::SeqCst);
+            let healthy = self.1.now_ms() >= 1_000;
+            let down = SourceError::Unavailable { message: "it starts".to_owned(), retryable: true };
+            async move { if healthy { Ok(()) } else { Err(down) } }.boxed()
+        }
+        fn contacts<'a>(&'a self, _: &'a Lookup<'a>) -> Answer<'a, Page<Hit<Contact>>> {
+            nothing()
+        }
+        fn groups<'a>(&'a self, _: &'a Lookup<'a>) -> Answer<'a, Page<Hit<Group>>> {
+            nothing()
+        }
+        fn conversations<'a>(&'a self, _: &'a Lookup<'a>) -> Answer<'a, Page<Hit<Conversation>>> {
+            nothing()
+        }
+        fn contact<'a>(&'a self, _: &'a str) -> Answer<'a, Option<Contact>> {
+            nothing()
+        }
+        fn group<'a>(&'a self, _: &'a str) -> Answer<'a, Option<Group>> {
+            nothing()
+        }
+        fn conversation<'a>(&'a self, _: &'a str) -> Answer<'a, Option<Conversation>> {
+            nothing()
+        }
+        fn messages<'a>(&'a self, _: &'a MessageQuery<'a>) -> Answer<'a, Page<Message>> {
+            nothing()
+        }
+        fn files<'a>(&'a self, _: &'a FileQuery<'a>) -> Answer<'a, Page<FileEntry>> {
+            nothing()
+        }
+        fn file<'a>(&'a self, _: &'a str) -> Answer<'a, Option<FileEntry>> {
+            nothing()
+        }
+        fn download<'a>(&'a self, _: &'a str) -> Answer<'a, Download> {
+            nothing()
+        }
+    }
+
+    fn rig() -> (Clock, Arc<Slow>, Sources) {
+        let clock = Clock::manual(0);
+        let local = Arc::new(Slow(SourceName::LocalReadonly, clock.clone(), AtomicUsize::new(0)));
+        let mock: Opened = Ok(Arc::new(Mock::new(1)));
+        let entries = [
+            (SourceName::Bridge, Err(not_built(SourceName::Bridge))),
+            (SourceName::LocalReadonly, Ok(Arc::clone(&local) as Arc<dyn Source>)),
+            (SourceName::Mock, mock),
+        ];
+        (clock.clone(), local, Sources::new(entries, clock))
+    }
+
+    #[tokio::test]
+    async fn auto_takes_the_first_that_is_healthy_and_says_which_it_skipped() {
+        let (clock, _, sources) = rig();
+        let chosen = sources.choose(Preference::Auto).await.unwrap();
+        assert_eq!(chosen.source.name(), SourceName::Mock);
+        let skipped: Vec<_> = chosen.skipped.iter().map(|warning| warning.message.as_str()).collect();
+        assert!(skipped[0].starts_with("bridge") && skipped[1].starts_with("local_readonly"), "{skipped:?}");
+        clock.advance(Duration::from_secs(1));
+        assert_eq!(sources.choose(Preference::Auto).await.unwrap().source.name(), SourceName::LocalReadonly);
+    }
+
+    #[tokio::test]
+    async fn a_named_source_has_no_substitute() {
+        let (_, _, sources) = rig();
+        for (preference, word) in [
+            (Preference::LocalReadonly, "it starts"),
+            (Preference::Bridge, "later release"),
+            (Preference::Network, "later release"),
+        ] {
+            let error = sources.choose(preference).await.err().unwrap().to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn health_is_asked_once_a_second() {
+        let (clock, local, sources) = rig();
+        for _ in 0..5 {
+            assert!(sources.choose(Preference::LocalReadonly).await.is_err());
+        }
+        assert_eq!(local.2.load(Ordering::SeqCst), 1);
+        clock.advance(Duration::from_secs(1));
+        assert!(sources.choose(Preference::LocalReadonly).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn when_none_is_healthy_each_is_named() {
+        let clock = Clock::manual(0);
+        let down = |name| (name, Err(not_built(name)));
+        let sources = Sources::new([down(SourceName::Bridge), down(SourceName::Uia)], clock);
+        let error = sources.choose(Preference::Auto).await.err().unwrap().to_string();
+        assert!(error.contains("bridge: ") && error.contains("uia: "), "{error}");
+    }
 }

@@ -1,5 +1,7 @@
 //! Saves files of a source in the inbound folder.
 
+use govern::progress::Progress;
+
 use super::envelope::Attempt;
 use super::receive_files::FileView;
 use crate::app::{Deadline, Isphere};
@@ -33,22 +35,27 @@ pub async fn save_all(
     files: &mut [Positioned<FileView>],
     attempt: &mut Attempt,
     deadline: &Deadline,
+    progress: &Progress,
 ) -> Result<usize, Error> {
     let inbound = app.downloads()?;
     let mut folder = Folder::new(Some(inbound), output_dir)?;
     let alone = files.len() == 1;
+    let total = files.iter().map(|file| file.item.size_bytes).sum::<Option<u64>>();
+    let mut bytes_before = 0;
     let (mut saved_any, mut failed, mut first_failure) = (false, Vec::new(), None);
     for number in 0..files.len() {
         let file = &mut files[number].item;
         let work = async {
             let download = source.download(&file.file_id).await?;
-            Ok(inbound.save(&mut folder, &file.file_name, download, &|_| ()).await?)
+            let on_bytes = |bytes| progress.report(bytes_before + bytes, total, &file.file_name);
+            Ok(inbound.save(&mut folder, &file.file_name, download, &on_bytes).await?)
         };
         match deadline.run(work).await {
             Ok(saved) => {
                 if alone {
                     attempt.facts.file_sha256 = Some(saved.sha256.clone());
                 }
+                bytes_before += saved.size_bytes;
                 note(file, saved);
                 saved_any = true;
             }

@@ -1,8 +1,11 @@
 //! isphere_receive_files: lists files, and downloads them into the inbound folder.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use govern::mcp::schema::{array, nullable_result, object, typed};
+use govern::progress::Progress;
 use govern::tool::{Call, Effect, Hints, Outcome, SchemaProfile, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -13,7 +16,7 @@ use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
 use super::receive_messages::known_conversation;
 use super::{IsphereTools, TOOLSET, arguments, paging, schemas};
 use crate::access::VisibleConversations;
-use crate::app::Isphere;
+use crate::app::{Deadline, Isphere};
 use crate::error::Error;
 use crate::model::{FileEntry, SourceName};
 use crate::sources::choice::Preference;
@@ -168,7 +171,9 @@ fn run<'a>(tools: &'a IsphereTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
             Ok(arguments) => {
                 let deadline = app.deadline();
                 match deadline.run(find(app, &arguments, call.budget, &mut attempt)).await {
-                    Ok(found) => finish(app, &arguments, found, &mut attempt, &deadline).await,
+                    Ok(found) => {
+                        finish(app, &arguments, found, &mut attempt, &deadline, &call.progress).await
+                    }
                     Err(error) => Err(error),
                 }
             }
@@ -224,7 +229,7 @@ impl Arguments {
 
 /// The files that a call is about, and the source that has them.
 struct Found {
-    source: std::sync::Arc<dyn Source>,
+    source: Arc<dyn Source>,
     files: Vec<Positioned<FileView>>,
     next: Option<String>,
     truncated: bool,
@@ -371,14 +376,16 @@ async fn finish(
     arguments: &Arguments,
     found: Found,
     attempt: &mut Attempt,
-    deadline: &crate::app::Deadline,
+    deadline: &Deadline,
+    progress: &Progress,
 ) -> Result<Files, Error> {
     let Found { source, mut files, mut next, mut truncated } = found;
     if let Some(output_dir) = &arguments.output_dir
         && arguments.mode() == Mode::Download
         && !arguments.is_preview()
     {
-        let done = download::save_all(app, &*source, output_dir, &mut files, attempt, deadline).await?;
+        let done =
+            download::save_all(app, &*source, output_dir, &mut files, attempt, deadline, progress).await?;
         if done < files.len() {
             files.truncate(done);
             next = files.last().map(|file| file.position.clone());

@@ -9,6 +9,7 @@ use govern::audit::Channel;
 use govern::clock::Clock;
 use govern::credentials::Caller;
 use govern::gate::Policy;
+use govern::progress::Progress;
 use govern::random::Random;
 use govern::tool::{Call, Outcome, Service as _};
 use isphere::app::Isphere;
@@ -43,6 +44,8 @@ pub struct Fake {
     pub hangs: AtomicBool,
     /// A download breaks off after so many bytes.
     pub breaks_after: Option<usize>,
+    /// Instead of breaking off, it gives nothing more.
+    pub stalls: bool,
 }
 
 impl Fake {
@@ -280,7 +283,7 @@ impl Source for Fake {
                 .ok_or_else(|| SourceError::NotFound("there is no such file".to_owned()))?;
             let content: Box<dyn AsyncRead + Send + Unpin> = match self.breaks_after {
                 None => Box::new(std::io::Cursor::new(content.clone())),
-                Some(at) => Box::new(Breaking(content[..at].to_vec())),
+                Some(at) => Box::new(Breaking { content: content[..at].to_vec(), stalls: self.stalls }),
             };
             Ok(Download { size_bytes: entry.size_bytes, content })
         }
@@ -292,8 +295,11 @@ fn named<'a>(id: &'a str, name: &'a str) -> Fields<'a> {
     Fields { id, name, account: None, department: None, title: None }
 }
 
-/// Gives its bytes, then an error.
-struct Breaking(Vec<u8>);
+/// Gives its bytes, then an error or nothing more.
+struct Breaking {
+    content: Vec<u8>,
+    stalls: bool,
+}
 
 impl AsyncRead for Breaking {
     fn poll_read(
@@ -301,10 +307,13 @@ impl AsyncRead for Breaking {
         _: &mut std::task::Context<'_>,
         buffer: &mut tokio::io::ReadBuf<'_>,
     ) -> std::task::Poll<std::io::Result<()>> {
-        if self.0.is_empty() {
-            return std::task::Poll::Ready(Err(std::io::Error::other("broken off")));
+        if self.content.is_empty() {
+            return match self.stalls {
+                true => std::task::Poll::Pending,
+                false => std::task::Poll::Ready(Err(std::io::Error::other("broken off"))),
+            };
         }
-        buffer.put_slice(&std::mem::take(&mut self.0));
+        buffer.put_slice(&std::mem::take(&mut self.content));
         std::task::Poll::Ready(Ok(()))
     }
 }
@@ -369,6 +378,7 @@ impl Rig {
             trace_id: None,
             budget: self.budget,
             received_ms: NOW_MS,
+            progress: Progress::default(),
         }
     }
 
@@ -399,6 +409,22 @@ impl Rig {
             }
         }
     }
+}
+
+/// All files below a folder, by their relative paths.
+pub fn tree(folder: &std::path::Path) -> std::collections::BTreeMap<String, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.is_dir() {
+            found
+                .extend(tree(&path).into_iter().map(|(inner, content)| (format!("{name}/{inner}"), content)));
+        } else {
+            found.insert(name, std::fs::read(&path).unwrap());
+        }
+    }
+    found
 }
 
 /// The ids of some items, by the name of the field.
