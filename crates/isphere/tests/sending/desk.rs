@@ -181,10 +181,10 @@ impl Desk {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
         let (server, written, runtime) = (Arc::clone(&self.server), Written::default(), Handle::current());
         let output = written.clone();
-        let served = spawn_blocking(move || {
+        let reading = spawn_blocking(move || {
             stdio::serve(&server, &Arc::new(caller), request.as_bytes(), output, &runtime)
         });
-        served.await.unwrap().unwrap();
+        reading.await.unwrap().unwrap();
         let reply = written.0.lock().unwrap().clone();
         serde_json::from_slice::<Value>(&reply).unwrap()["result"].clone()
     }
