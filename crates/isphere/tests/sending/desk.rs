@@ -15,7 +15,7 @@ use govern::mcp::{McpOptions, Server, stdio};
 use govern::random::Random;
 use govern::tool::{SchemaProfile, Service as _};
 use isphere::app::Isphere;
-use isphere::audit::Trail;
+use isphere::audit::trail::Trail;
 use isphere::model::{Contact, Conversation, ConversationType, FileEntry, Group, Message, SourceName};
 use isphere::settings::Settings;
 use isphere::sources::choice::Sources;
