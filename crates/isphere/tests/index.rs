@@ -354,3 +354,13 @@ fn two_cannot_build_one_index() {
     .unwrap();
     assert!(refused);
 }
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_can_read_an_index() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let rig = Rig::new(Sizes::new(3, 1, 5));
+    rig.update().unwrap();
+    let folder = rig.index_path().parent().unwrap().metadata().unwrap();
+    assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+}
