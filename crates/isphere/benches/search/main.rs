@@ -55,9 +55,11 @@ fn main() -> Result<()> {
     for share in [4, 2, 1] {
         let sizes =
             Sizes::new(options.contacts / share, options.contacts / share / 20, options.messages / share);
-        results.push(measure(folder, sizes, options.questions)?);
+        let figures = measure(folder, sizes, options.questions)?;
+        print(&figures)?;
+        results.push(figures);
     }
-    print(&results)?;
+    print_exponents(&results)?;
     Ok(())
 }
 
@@ -152,27 +154,30 @@ fn per_second(rows: u64, seconds: f64) -> f64 {
     rows as f64 / seconds
 }
 
-fn print(results: &[Figures]) -> io::Result<()> {
+fn print(figures: &Figures) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    for figures in results {
-        writeln!(
-            out,
-            "\n{} people, {} messages: {:.0} people/s and {:.0} messages/s indexed, 1000 new messages in {:.2} s, \
-             memory while asking {:.0} MB",
-            figures.contacts,
-            figures.messages,
-            figures.people_per_second,
-            figures.messages_per_second,
-            figures.update,
-            figures.answers.memory_mb
-        )?;
-        writeln!(out, "{:<34} {:>9} {:>9} {:>9} {:>9}", "question", "p50 ms", "p99 ms", "LIKE ms", "ratio")?;
-        for row in &figures.answers.rows {
-            let like = row.like_ms.map_or_else(String::new, |ms| format!("{ms:.1}"));
-            let ratio = row.like_ms.map_or_else(String::new, |ms| format!("{:.0}x", ms / row.p99_ms));
-            writeln!(out, "{:<34} {:>9.2} {:>9.2} {like:>9} {ratio:>9}", row.name, row.p50_ms, row.p99_ms)?;
-        }
+    writeln!(
+        out,
+        "\n{} people, {} messages: {:.0} people/s and {:.0} messages/s indexed, 1000 new messages in {:.2} s, \
+         memory while asking {:.0} MB",
+        figures.contacts,
+        figures.messages,
+        figures.people_per_second,
+        figures.messages_per_second,
+        figures.update,
+        figures.answers.memory_mb
+    )?;
+    writeln!(out, "{:<34} {:>9} {:>9} {:>9} {:>9}", "question", "p50 ms", "p99 ms", "LIKE ms", "ratio")?;
+    for row in &figures.answers.rows {
+        let like = row.like_ms.map_or_else(String::new, |ms| format!("{ms:.1}"));
+        let ratio = row.like_ms.map_or_else(String::new, |ms| format!("{:.0}x", ms / row.p99_ms));
+        writeln!(out, "{:<34} {:>9.2} {:>9.2} {like:>9} {ratio:>9}", row.name, row.p50_ms, row.p99_ms)?;
     }
+    Ok(())
+}
+
+fn print_exponents(results: &[Figures]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
     let (Some(first), Some(last)) = (results.first(), results.last()) else { return Ok(()) };
     writeln!(out, "\nexponent of p50 over the sizes (1 is linear)")?;
     for (small, large) in first.answers.rows.iter().zip(&last.answers.rows) {

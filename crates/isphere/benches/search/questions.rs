@@ -86,7 +86,7 @@ pub fn ask(store: &Path, times: usize) -> Result<Answers> {
         rows.push(row(name, &took, Some(&scan)));
     }
     let (conversation, oldest, newest): (String, i64, i64) = like.query_row(
-        "SELECT session_id, min(send_time), max(send_time) FROM chat_message GROUP BY session_id ORDER BY count(*) DESC LIMIT 1",
+        "SELECT session_id, min(send_time), max(send_time) FROM chat_message WHERE send_time > 0 GROUP BY session_id ORDER BY count(*) DESC LIMIT 1",
         [],
         |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)),
     )?;
