@@ -355,6 +355,17 @@ fn two_cannot_build_one_index() {
     assert!(refused);
 }
 
+#[tokio::test]
+async fn a_profile_that_reads_no_messages_says_so() {
+    let rig = Rig::new(Sizes::new(3, 1, 5));
+    let select = "SELECT user_id AS id, nick_name AS name FROM contact_info";
+    let profile = format!("[contacts]\nselect = '{select}'");
+    std::fs::write(rig.folder.path().join("store.profile.toml"), profile).unwrap();
+    rig.update().unwrap();
+    let error = rig.indexed.messages(&keyword("a")).await.unwrap_err();
+    assert!(error.to_string().contains("no [messages] section"), "{error}");
+}
+
 #[cfg(unix)]
 #[test]
 fn nobody_else_can_read_an_index() {
