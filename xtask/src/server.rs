@@ -98,7 +98,7 @@ impl Half {
         })?;
         data.folder("files")?;
         let store = data.folder.join("store.db").display().to_string();
-        let sizes = ["--contacts", "300", "--groups", "30", "--messages", "20000", "--seed", "7"];
+        let sizes = ["--contacts", "300", "--groups", "200", "--messages", "20000", "--seed", "1"];
         data.command(&[&["isphere", "sample"], sizes.as_slice(), &[&store]].concat())?;
         data.command(&["isphere", "index"])?;
         let token = data.command(&[
