@@ -182,7 +182,7 @@ mod tests {
             allowed_origins = ["https://hotel.example"]
             [policy]
             read_only = true
-            toolsets = ["hotel"]
+            toolsets = ["th_hotel"]
             disabled_tools = []
             per_minute = 60
             allow = ["group:1001"]

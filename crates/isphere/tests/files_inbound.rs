@@ -1,4 +1,5 @@
 //! isphere_receive_files: lists, previews, downloads, and every way out of the inbound folder.
+#![allow(clippy::needless_pass_by_value, reason = "a call of a test reads better with the value itself")]
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod common;

@@ -10,8 +10,8 @@ pub(crate) mod isphere;
 use std::{io, path::PathBuf};
 
 use ::hotel::{audit::KeyError, catalog::CatalogError, language::Language, store::StoreError};
-use govern::{config::ConfigError, gate::PolicyError, key::KeyFileError};
 use ::isphere::audit::read::ReadError;
+use govern::{config::ConfigError, gate::PolicyError, key::KeyFileError};
 use thiserror::Error;
 
 use crate::print::PrintError;

@@ -128,12 +128,12 @@ impl Event {
             #[serde(flatten)]
             event: &'a Event,
         }
-        let mut line =
+        let mut text =
             serde_json::to_vec(&Body { link, event: self }).expect("strings and numbers always serialise");
-        line.pop();
-        let mac = hex(&key.authenticate(DOMAIN, &line));
-        writeln!(line, r#","mac":"{mac}"}}"#).expect("writing to memory cannot fail");
-        line
+        text.pop();
+        let mac = hex(&key.authenticate(DOMAIN, &text));
+        writeln!(text, r#","mac":"{mac}"}}"#).expect("writing to memory cannot fail");
+        text
     }
 }
 

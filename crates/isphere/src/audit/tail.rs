@@ -77,9 +77,9 @@ impl Tail {
 }
 
 fn head_of(line: &[u8], key: &StateKey) -> Result<Head, TailError> {
-    let link: Option<Link> = serde_json::from_slice(line).ok();
-    match link.filter(|_| entry::is_authentic(line, key)) {
-        Some(link) => Ok(Head { count: link.seq, digest: entry::digest(line) }),
+    let place: Option<Link> = serde_json::from_slice(line).ok();
+    match place.filter(|_| entry::is_authentic(line, key)) {
+        Some(place) => Ok(Head { count: place.seq, digest: entry::digest(line) }),
         None => Err(TailError::Altered("its last record was changed, or made without its key")),
     }
 }

@@ -87,7 +87,7 @@ impl Sink for Trail {
             let appended = async {
                 let lock = writer.lock().await?;
                 spawn_blocking(move || {
-                    let appended = writer.append(events);
+                    let appended = writer.append(&events);
                     drop(lock);
                     appended
                 })
@@ -135,7 +135,7 @@ impl Writer {
     }
 
     /// Appends a batch after whatever other processes appended; the caller holds the lock.
-    fn append(&self, events: Vec<Event>) -> Result<(), TrailError> {
+    fn append(&self, events: &[Event]) -> Result<(), TrailError> {
         self.take_back_unfinished().map_err(|error| self.unusable(error))?;
         let tail = self.end()?;
         let now = self.clock.now_ms();
@@ -151,7 +151,7 @@ impl Writer {
             );
             batch.add(&Event::of_repair(now, torn.bytes, &torn.sha256), &self.key);
         }
-        for event in &events {
+        for event in events {
             batch.add(event, &self.key);
         }
         if tail.day.is_none() {
@@ -238,8 +238,8 @@ struct Batch {
 impl Batch {
     fn add(&mut self, event: &Event, key: &StateKey) {
         let count = self.head.count + 1;
-        let link = Link { seq: count, prev: self.head.digest.clone(), day: self.day.clone() };
-        let line = event.to_line(&link, key);
+        let place = Link { seq: count, prev: self.head.digest.clone(), day: self.day.clone() };
+        let line = event.to_line(&place, key);
         self.head = Head { count, digest: entry::digest(&line[..line.len() - 1]) };
         self.lines.extend(line);
     }

@@ -133,26 +133,26 @@ impl Walk<'_> {
         if self.key.is_some_and(|key| !entry::is_authentic(line, key)) {
             return fault(place, format!("record {place} was changed, or made without the key"));
         }
-        let Ok(link) = serde_json::from_slice::<Link>(line) else {
+        let Ok(found) = serde_json::from_slice::<Link>(line) else {
             return fault(place, format!("record {place} cannot be read"));
         };
-        if link.day != day {
-            let written = link.day.get(..10).unwrap_or_default();
+        if found.day != day {
+            let written = found.day.get(..10).unwrap_or_default();
             return fault(
                 place,
                 format!("the file of {day} has a record of the file of {written}: it was renamed"),
             );
         }
-        if link.seq > place {
+        if found.seq > place {
             return fault(
                 place,
-                format!("record {place} is missing; record {} stands in its place", link.seq),
+                format!("record {place} is missing; record {} stands in its place", found.seq),
             );
         }
-        if link.seq < place {
-            return fault(place, format!("record {} stands again in the place of record {place}", link.seq));
+        if found.seq < place {
+            return fault(place, format!("record {} stands again in the place of record {place}", found.seq));
         }
-        if link.prev != self.good.digest {
+        if found.prev != self.good.digest {
             return fault(
                 place,
                 format!(

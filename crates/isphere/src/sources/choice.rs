@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use govern::clock::Clock;
 use serde::{Deserialize, Serialize};
 
-use super::local::LocalReadonly;
+use super::local::{LocalReadonly, index};
 use super::mock::Mock;
 use super::{Source, SourceError};
 use crate::model::{SourceName, Warning};
@@ -76,9 +76,10 @@ impl Sources {
         let open = |name: &SourceName| {
             let source: Opened = match name {
                 SourceName::Mock => Ok(Arc::new(Mock::new(DEMO_SEED))),
-                SourceName::LocalReadonly => {
-                    Ok(Arc::new(LocalReadonly::new(settings.local_readonly.clone())))
-                }
+                SourceName::LocalReadonly => Ok(Arc::new(
+                    LocalReadonly::new(settings.local_readonly.clone())
+                        .with_index(index::path(&settings.state_dir)),
+                )),
                 SourceName::Bridge | SourceName::Network | SourceName::Uia => Err(not_built(*name)),
             };
             (*name, source)
@@ -130,13 +131,12 @@ impl Sources {
         let source = entry.source.as_ref().map_err(Clone::clone)?;
         let now_ms = self.clock.now_ms();
         let known = entry.health().clone().filter(|health| health.until_ms > now_ms);
-        let state = match known {
-            Some(health) => health.state,
-            None => {
-                let state = source.health().await;
-                *entry.health() = Some(Health { state: state.clone(), until_ms: now_ms + BELIEVED_MS });
-                state
-            }
+        let state = if let Some(health) = known {
+            health.state
+        } else {
+            let state = source.health().await;
+            *entry.health() = Some(Health { state: state.clone(), until_ms: now_ms + BELIEVED_MS });
+            state
         };
         state.map(|()| Arc::clone(source))
     }

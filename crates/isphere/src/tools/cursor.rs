@@ -64,7 +64,7 @@ impl Cursor {
     /// The text of the cursor for this tool and `query`: every argument but the limit and the cursor.
     fn seal(&self, key: &StateKey, tool: &str, query: &impl Serialize) -> Result<String, Error> {
         let sealed = Sealed { query: digest(tool, query)?, cursor: self.clone() };
-        let payload = serde_json::to_vec(&sealed).map_err(not_json)?;
+        let payload = serde_json::to_vec(&sealed).map_err(|error| not_json(&error))?;
         let mut bytes = key.authenticate(DOMAIN, &payload).to_vec();
         bytes.extend_from_slice(&payload);
         Ok(URL_SAFE_NO_PAD.encode(bytes))
@@ -90,11 +90,11 @@ impl Cursor {
 }
 
 fn digest(tool: &str, query: &impl Serialize) -> Result<String, Error> {
-    let query = serde_json::to_vec(&(tool, query)).map_err(not_json)?;
+    let query = serde_json::to_vec(&(tool, query)).map_err(|error| not_json(&error))?;
     Ok(URL_SAFE_NO_PAD.encode(&Sha256::digest(&query)[..16]))
 }
 
-fn not_json(error: serde_json::Error) -> Error {
+fn not_json(error: &serde_json::Error) -> Error {
     Error::Internal {
         message: "the cursor could not be made; call with a larger limit",
         cause: error.to_string(),

@@ -43,8 +43,8 @@ pub async fn save_all(
     let total = files.iter().map(|file| file.item.size_bytes).sum::<Option<u64>>();
     let mut bytes_before = 0;
     let (mut saved_any, mut failed, mut first_failure) = (false, Vec::new(), None);
-    for number in 0..files.len() {
-        let file = &mut files[number].item;
+    for (number, positioned) in files.iter_mut().enumerate() {
+        let file = &mut positioned.item;
         let work = async {
             let download = source.download(&file.file_id).await?;
             let on_bytes = |bytes| progress.report(bytes_before + bytes, total, &file.file_name);

@@ -107,10 +107,17 @@ impl Attempt {
         Self { facts, warnings: Vec::new(), tool, started_ms: call.received_ms }
     }
 
-    /// Adds a warning; one code is told once.
+    /// Adds a warning, unless it is there already.
     pub fn warn(&mut self, warning: Warning) {
-        if self.warnings.iter().all(|known| known.code != warning.code) {
+        if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
+        }
+    }
+
+    /// Adds warnings of a source.
+    pub fn warn_all(&mut self, warnings: Vec<Warning>) {
+        for warning in warnings {
+            self.warn(warning);
         }
     }
 
@@ -121,16 +128,13 @@ impl Attempt {
         preference: Preference,
         cursor: Option<&Cursor>,
     ) -> Result<Arc<dyn Source>, Error> {
-        let source = match cursor {
-            Some(cursor) => {
-                self.facts.source = cursor.source;
-                app.sources.named(cursor.source).await?
-            }
-            None => {
-                let chosen = app.sources.choose(preference).await?;
-                self.warnings.extend(chosen.skipped);
-                chosen.source
-            }
+        let source = if let Some(cursor) = cursor {
+            self.facts.source = cursor.source;
+            app.sources.named(cursor.source).await?
+        } else {
+            let chosen = app.sources.choose(preference).await?;
+            self.warn_all(chosen.skipped);
+            chosen.source
         };
         self.facts.source = source.name();
         Ok(source)
@@ -138,7 +142,7 @@ impl Attempt {
 
     /// The part of a page that fits when `used` bytes of `budget` are spent besides the warnings, which are noted.
     pub fn cut<T: Serialize>(&mut self, page: Page<T>, used: usize, budget: usize) -> Cut<T> {
-        page.warnings.into_iter().for_each(|warning| self.warn(warning));
+        self.warn_all(page.warnings);
         paging::cut(page.items, page.next, used + json_len(&self.warnings), budget)
     }
 

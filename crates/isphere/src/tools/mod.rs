@@ -57,10 +57,10 @@ impl Service for IsphereTools {
         match tool.name {
             send_message::NAME => self.failure::<send_message::Message>(attempt, &error),
             send_file::NAME => self.failure::<send_file::SentFile>(attempt, &error),
-            search_groups::NAME => self.failure::<search_groups::Groups>(attempt, &error),
-            receive_messages::NAME => self.failure::<receive_messages::Messages>(attempt, &error),
-            receive_files::NAME => self.failure::<receive_files::Files>(attempt, &error),
-            _ => self.failure::<search_contacts::Contacts>(attempt, &error),
+            search_groups::NAME => self.failure::<search_groups::GroupPage>(attempt, &error),
+            receive_messages::NAME => self.failure::<receive_messages::MessagePage>(attempt, &error),
+            receive_files::NAME => self.failure::<receive_files::FilePage>(attempt, &error),
+            _ => self.failure::<search_contacts::ContactPage>(attempt, &error),
         }
     }
 

@@ -124,12 +124,12 @@ mod tests {
         gather(limit, after, |ask, after| {
             async move {
                 let start = after.map_or(0, |after| after.parse::<usize>().unwrap() + 1);
-                let stop = (start + ask).min(end);
-                let items = (start..stop)
+                let past = (start + ask).min(end);
+                let items = (start..past)
                     .filter(|number| number % step == 0)
                     .map(|item| Positioned { item, position: item.to_string() })
                     .collect();
-                Ok(Page { items, next: (stop < end).then(|| (stop - 1).to_string()), warnings: Vec::new() })
+                Ok(Page { items, next: (past < end).then(|| (past - 1).to_string()), warnings: Vec::new() })
             }
             .boxed()
         })

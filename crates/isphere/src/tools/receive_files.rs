@@ -44,7 +44,7 @@ pub const TOOL: Tool<IsphereTools> = Tool {
 
 /// The tool's own fields of its answer.
 #[derive(Debug, Default, Serialize)]
-pub struct Files {
+pub struct FilePage {
     mode: Option<Mode>,
     files: Vec<FileView>,
     next_cursor: Option<String>,
@@ -378,7 +378,7 @@ async fn finish(
     attempt: &mut Attempt,
     deadline: &Deadline,
     progress: &Progress,
-) -> Result<Files, Error> {
+) -> Result<FilePage, Error> {
     let Found { source, mut files, mut next, mut truncated } = found;
     if let Some(output_dir) = &arguments.output_dir
         && arguments.mode() == Mode::Download
@@ -394,10 +394,10 @@ async fn finish(
     }
     let next_cursor = Cursor::next(next, source.name(), None, app, NAME, &arguments.bound())?;
     let files = files.into_iter().map(|file| file.item).collect();
-    Ok(Files { mode: Some(arguments.mode()), files, next_cursor, truncated })
+    Ok(FilePage { mode: Some(arguments.mode()), files, next_cursor, truncated })
 }
 
-fn summary(found: &Files) -> String {
+fn summary(found: &FilePage) -> String {
     let saved = found.files.iter().any(|file| file.sha256.is_some());
     let what = match found.mode {
         Some(Mode::Download) if saved => "files saved",

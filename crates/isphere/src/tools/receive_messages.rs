@@ -40,7 +40,7 @@ pub const TOOL: Tool<IsphereTools> = Tool {
 
 /// The tool's own fields of its answer.
 #[derive(Debug, Default, Serialize)]
-pub struct Messages {
+pub struct MessagePage {
     conversation: Option<ConversationView>,
     messages: Vec<MessageView>,
     preview: Option<Preview>,
@@ -184,7 +184,7 @@ async fn read(
     arguments: &Arguments,
     budget: usize,
     attempt: &mut Attempt,
-) -> Result<Messages, Error> {
+) -> Result<MessagePage, Error> {
     let filter = Filter::new(arguments)?;
     let limit = arguments::limit(arguments.limit, DEFAULT_LIMIT, MOST)?;
     let preference = arguments.source_preference.unwrap_or_default();
@@ -202,9 +202,9 @@ async fn read(
     let resolved = target.conversation_id().map(str::to_owned);
     let conversation = target.view();
     if arguments.preview.unwrap_or(false) {
-        page.warnings.into_iter().for_each(|warning| attempt.warn(warning));
+        attempt.warn_all(page.warnings);
         let preview = Some(Preview { would_return });
-        return Ok(Messages { conversation, preview, ..Messages::default() });
+        return Ok(MessagePage { conversation, preview, ..MessagePage::default() });
     }
     let with_files = arguments.include_attachment_metadata.unwrap_or(true);
     let mut page = paging::map(page, |message| MessageView::new(message, source.name(), with_files));
@@ -221,7 +221,13 @@ async fn read(
     }
     let cut = attempt.cut(page, used, budget);
     let next_cursor = Cursor::next(cut.next, source.name(), resolved, app, NAME, &bound)?;
-    Ok(Messages { conversation, messages: cut.items, preview: None, next_cursor, truncated: cut.truncated })
+    Ok(MessagePage {
+        conversation,
+        messages: cut.items,
+        preview: None,
+        next_cursor,
+        truncated: cut.truncated,
+    })
 }
 
 /// The arguments that say which messages, checked.
@@ -345,7 +351,7 @@ impl Target {
     }
 }
 
-fn summary(found: &Messages) -> String {
+fn summary(found: &MessagePage) -> String {
     let place = found.conversation.as_ref().map_or_else(
         || "all conversations".to_owned(),
         |conversation| format!("{} ({})", conversation.display_name, conversation.conversation_id),

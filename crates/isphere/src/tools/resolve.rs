@@ -120,7 +120,7 @@ async fn first_hits<'a, T>(
     let (mut exact, mut near, mut after) = (Vec::new(), Vec::new(), None);
     for _ in 0..CHUNKS {
         let page = fetch(after).await?;
-        page.warnings.into_iter().for_each(|warning| attempt.warn(warning));
+        attempt.warn_all(page.warnings);
         let hits = page.items.into_iter().map(|positioned| positioned.item);
         let (sure, unsure): (Hits<T>, Hits<T>) = hits.partition(|hit| hit.confidence >= 1.0);
         exact.extend(sure);

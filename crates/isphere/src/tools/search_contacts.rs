@@ -37,7 +37,7 @@ pub const TOOL: Tool<IsphereTools> = Tool {
 
 /// The tool's own fields of its answer.
 #[derive(Debug, Default, Serialize)]
-pub struct Contacts {
+pub struct ContactPage {
     contacts: Vec<Found>,
     next_cursor: Option<String>,
     truncated: bool,
@@ -118,7 +118,7 @@ async fn search(
     arguments: &Arguments,
     budget: usize,
     attempt: &mut Attempt,
-) -> Result<Contacts, Error> {
+) -> Result<ContactPage, Error> {
     let query = arguments::query(&arguments.query)?;
     let limit = arguments::limit(arguments.limit, DEFAULT_LIMIT, MOST)?;
     let include_inactive = arguments.include_inactive.unwrap_or(false);
@@ -140,7 +140,7 @@ async fn search(
     let page = paging::map(page, |hit| Found::new(hit, source.name()));
     let cut = attempt.cut(page, ENVELOPE_BYTES, budget);
     let next_cursor = Cursor::next(cut.next, source.name(), None, app, NAME, &bound)?;
-    Ok(Contacts { contacts: cut.items, next_cursor, truncated: cut.truncated })
+    Ok(ContactPage { contacts: cut.items, next_cursor, truncated: cut.truncated })
 }
 
 impl Found {
@@ -165,7 +165,7 @@ impl Found {
     }
 }
 
-fn summary(found: &Contacts) -> String {
+fn summary(found: &ContactPage) -> String {
     let lines = found.contacts.iter().map(Found::line);
     paging::listing("contacts", found.contacts.len(), lines, found.next_cursor.as_ref())
 }

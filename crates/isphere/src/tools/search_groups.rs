@@ -36,7 +36,7 @@ pub const TOOL: Tool<IsphereTools> = Tool {
 
 /// The tool's own fields of its answer.
 #[derive(Debug, Default, Serialize)]
-pub struct Groups {
+pub struct GroupPage {
     groups: Vec<Found>,
     next_cursor: Option<String>,
     truncated: bool,
@@ -114,7 +114,7 @@ async fn search(
     arguments: &Arguments,
     budget: usize,
     attempt: &mut Attempt,
-) -> Result<Groups, Error> {
+) -> Result<GroupPage, Error> {
     let query = arguments::query(&arguments.query)?;
     let limit = arguments::limit(arguments.limit, DEFAULT_LIMIT, MOST)?;
     let include_inactive = arguments.include_archived.unwrap_or(false);
@@ -136,7 +136,7 @@ async fn search(
     let page = paging::map(page, |hit| Found::new(hit, source.name()));
     let cut = attempt.cut(page, ENVELOPE_BYTES, budget);
     let next_cursor = Cursor::next(cut.next, source.name(), None, app, NAME, &bound)?;
-    Ok(Groups { groups: cut.items, next_cursor, truncated: cut.truncated })
+    Ok(GroupPage { groups: cut.items, next_cursor, truncated: cut.truncated })
 }
 
 impl Found {
@@ -159,7 +159,7 @@ impl Found {
     }
 }
 
-fn summary(found: &Groups) -> String {
+fn summary(found: &GroupPage) -> String {
     let lines = found.groups.iter().map(Found::line);
     paging::listing("groups", found.groups.len(), lines, found.next_cursor.as_ref())
 }

@@ -1,5 +1,6 @@
 //! A small organisation in memory, and a caller of the tools.
 #![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(clippy::needless_pass_by_value, reason = "a call of a test reads better with the value itself")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -308,9 +309,10 @@ impl AsyncRead for Breaking {
         buffer: &mut tokio::io::ReadBuf<'_>,
     ) -> std::task::Poll<std::io::Result<()>> {
         if self.content.is_empty() {
-            return match self.stalls {
-                true => std::task::Poll::Pending,
-                false => std::task::Poll::Ready(Err(std::io::Error::other("broken off"))),
+            return if self.stalls {
+                std::task::Poll::Pending
+            } else {
+                std::task::Poll::Ready(Err(std::io::Error::other("broken off")))
             };
         }
         buffer.put_slice(&std::mem::take(&mut self.content));

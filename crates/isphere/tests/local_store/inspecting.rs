@@ -2,10 +2,12 @@
 
 use super::support::Fixture;
 use isphere::model::{Contact, ContentType, ConversationType, Message};
+use isphere::sample::{Sizes, write_store};
 use isphere::sources::local::inspect::{Inspection, inspect, propose};
 use isphere::sources::local::profile::Table;
 use isphere::sources::local::{LocalReadonly, Profile, Store};
 use isphere::sources::{FileQuery, MessageQuery, Source};
+use std::ops::ControlFlow;
 
 /// 2024-01-02 03:04:05 UTC.
 const CREATED_MS: i64 = 1_704_164_645_000;
@@ -191,4 +193,35 @@ fn nothing_recognised_is_said_and_strange_names_do_no_harm() {
     );
     let profile = propose(&inspect(&fixture.store).unwrap());
     assert!(Profile::parse(&profile).unwrap_err().to_string().contains("no section"), "{profile}");
+}
+
+#[tokio::test]
+async fn a_sample_store_is_read_the_same_through_its_own_profile_and_the_proposed_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sample.db");
+    write_store(&path, Sizes::new(60, 8, 400), 7, &mut |_| {}).unwrap();
+    let profile = propose(&inspect(&path).unwrap());
+    let proposed = Store::open(&path, Profile::parse(&profile).unwrap(), None).unwrap();
+    let own = Store::open(&path, Profile::load(&path.with_extension("profile.toml")).unwrap(), None).unwrap();
+    let read = |store: &Store| {
+        let mut reader = store.reader().unwrap();
+        let (mut contacts, mut groups, mut messages) = (Vec::new(), Vec::new(), Vec::new());
+        reader.contacts(&mut |contact| push(&mut contacts, contact)).unwrap();
+        reader.groups(&mut |group| push(&mut groups, group)).unwrap();
+        reader
+            .messages_after("", None, None, &mut |seq, message| {
+                // What the numbers of types mean, no one can tell from them.
+                push(&mut messages, (seq, Message { content_type: ContentType::Unknown, ..message }))
+            })
+            .unwrap();
+        (contacts, groups, messages)
+    };
+    let (own, proposed) = (read(&own), read(&proposed));
+    assert_eq!((own.0.len(), own.1.len(), own.2.len()), (60, 8, 400));
+    assert_eq!(own, proposed, "{profile}");
+}
+
+fn push<T>(items: &mut Vec<T>, item: T) -> ControlFlow<()> {
+    items.push(item);
+    ControlFlow::Continue(())
 }

@@ -166,13 +166,14 @@ impl Source for LocalReadonly {
         Box::pin(async move {
             let (place, after) = match query.after {
                 None => (None, None),
-                Some(text) => match Place::parse(text) {
-                    Some(place) => (Some(place), None),
-                    None => {
+                Some(text) => {
+                    if let Some(place) = Place::parse(text) {
+                        (Some(place), None)
+                    } else {
                         let position = Position::parse(Table::Messages, text)?;
                         (position.place(), Some(position))
                     }
-                },
+                }
             };
             let timeline = Timeline {
                 table: Table::Messages,

@@ -67,7 +67,8 @@ impl Reader {
     }
 
     /// Visits the messages of a part with a number above `after_seq` and up to `up_to_seq`, in the order of their
-    /// numbers, without attachments. Rows whose `seq` is no integer are not visited.
+    /// numbers, without attachments. Rows whose `seq` is no integer are not visited. Ask for slices: while it reads a
+    /// store with a rollback journal, the client's writes wait.
     pub fn messages_after(
         &mut self,
         part: &str,

@@ -288,12 +288,11 @@ struct Run {
     next: usize,
 }
 
+/// The id of an entry, the entry, and how it matches.
+type Candidate = (String, (Entry, Match));
+
 impl Run {
-    fn next(
-        &mut self,
-        file: &IndexFile,
-        query: &Query,
-    ) -> Result<Option<(String, (Entry, Match))>, IndexError> {
+    fn next(&mut self, file: &IndexFile, query: &Query) -> Result<Option<Candidate>, IndexError> {
         while let Some(offset) = self.candidates.next_from(self.next) {
             self.next = offset + 1;
             let Some(entry) = file.entry(self.space, self.chunk, offset)? else { continue };

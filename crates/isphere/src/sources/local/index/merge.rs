@@ -46,7 +46,9 @@ mod tests {
         fn the_run_is_that_of_all_chunks_sorted(
             mut chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 1..9), 0..9), limit in 1_usize..40,
         ) {
-            chunks.iter_mut().for_each(|chunk| chunk.sort_unstable());
+            for chunk in &mut chunks {
+                chunk.sort_unstable();
+            }
             let mut expected: Vec<u8> = chunks.iter().flatten().copied().collect();
             expected.sort_unstable();
             expected.truncate(limit);
