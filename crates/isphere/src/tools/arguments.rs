@@ -1,8 +1,8 @@
 //! Checks of arguments that several tools have; limits are refused, not clamped.
 
 use govern::arguments::{ArgumentFault, chars_within, within};
-use govern::time::parse_iso;
-use jiff::civil::DateTime;
+use jiff::Timestamp;
+use jiff::fmt::temporal::Pieces;
 
 use super::cursor;
 use crate::error::Error;
@@ -35,7 +35,8 @@ pub fn id(field: &str, id: Option<&str>) -> Result<(), Error> {
     bounded(field, id, LONGEST_ID)
 }
 
-/// A time with its offset, as Unix milliseconds.
+/// A time with its offset, as Unix milliseconds. One before or after all times that can be reckoned with is the first or
+/// last of them.
 pub fn time(text: &str) -> Result<i64, Error> {
     let since = |expected: &str, came: &str| Error::argument("since", expected, came);
     let expected =
@@ -43,11 +44,12 @@ pub fn time(text: &str) -> Result<i64, Error> {
     if text.len() > LONGEST_TIME {
         return Err(since(expected, "a longer text"));
     }
-    match parse_iso(text.trim()) {
-        Some(ms) => Ok(ms),
-        None if text.trim().parse::<DateTime>().is_ok() => Err(since(expected, "a local time without one")),
-        None => Err(since(expected, "something else")),
-    }
+    let pieces = Pieces::parse(text.trim()).map_err(|_| since(expected, "something else"))?;
+    let offset = pieces.to_numeric_offset().ok_or_else(|| since(expected, "a local time without one"))?;
+    let written = pieces.date().to_datetime(pieces.time().unwrap_or_default());
+    let reckoned = offset.to_timestamp(written);
+    let nearest = if written.year() > 0 { Timestamp::MAX } else { Timestamp::MIN };
+    Ok(reckoned.unwrap_or(nearest).as_millisecond())
 }
 
 /// A cursor that may be left out.
@@ -71,11 +73,23 @@ mod tests {
             "2026-11-30T09:00:00.000+0800",
             "2026-11-30T09:00+08",
             "2026-11-29T20:00-05:00",
+            "2026-11-30T06:45:00+05:45",
+            "2026-11-29T21:30:00-03:30",
+            "2026-11-30T01:00:00+00:00",
+            "2026-11-30t01:00:00,000z",
+            "2026-11-30T15:00+14:00",
             "20261130T010000Z",
             "2026-11-30 01:00:00Z",
         ] {
             assert_eq!(time(text).unwrap(), 1_796_000_400_000, "{text}");
         }
+    }
+
+    #[test]
+    fn a_time_beyond_all_that_can_be_reckoned_with_is_the_nearest() {
+        assert!(time("0000-01-01T00:00:00Z").unwrap() < -62_135_596_800_000);
+        assert_eq!(time("-009999-01-01T00:00:00+14:00").unwrap(), Timestamp::MIN.as_millisecond());
+        assert_eq!(time("9999-12-31T23:59:59.999Z").unwrap(), Timestamp::MAX.as_millisecond());
     }
 
     #[test]
