@@ -1,6 +1,7 @@
 //! What is configured, reachable and missing, for the person who sets the server up. Looking changes nothing: no
 //! folder, key or trail is made.
 
+use std::error::Error as _;
 use std::fs;
 use std::path::Path;
 
@@ -16,6 +17,7 @@ use crate::model::SourceName;
 use crate::sending::gate::GateStatus;
 use crate::settings::Settings;
 use crate::sources::choice::Sources;
+use crate::sources::local::open_configured;
 
 /// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -119,7 +121,12 @@ impl Examiner<'_> {
             let subject = format!("[isphere] sources: {}", name.as_str());
             findings.push(match sources.named(*name).await {
                 Ok(_) => self.finding(&subject, State::Ok, "可以读取".to_owned(), "can be read".to_owned()),
-                Err(error) => self.finding(&subject, State::Problem, error.to_string(), error.to_string()),
+                Err(error) => {
+                    let known =
+                        if *name == SourceName::LocalReadonly { self.local_fault().await } else { None };
+                    let message = known.unwrap_or_else(|| error.to_string());
+                    self.finding(&subject, State::Problem, message.clone(), message)
+                }
             });
         }
         if self.settings.sources.contains(&SourceName::Mock) {
@@ -131,6 +138,23 @@ impl Examiner<'_> {
             ));
         }
         findings
+    }
+
+    /// Why the local store cannot be opened, in full: what a caller is not told, the operator has to mend.
+    async fn local_fault(&self) -> Option<String> {
+        let settings = self.settings.local_readonly.clone();
+        let opened = tokio::task::spawn_blocking(move || open_configured(&settings)).await.ok()?;
+        let error = opened.err()?;
+        let mut message = error.to_string();
+        let mut reason = error.source();
+        while let Some(deeper) = reason {
+            let told = deeper.to_string();
+            if !message.contains(&told) {
+                message = format!("{message} ({told})");
+            }
+            reason = deeper.source();
+        }
+        Some(message)
     }
 
     fn folder(&self, key: &str, path: Option<&Path>, purpose: Purpose) -> Finding {
