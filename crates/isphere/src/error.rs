@@ -24,7 +24,7 @@ pub enum Error {
     #[error("{0}")]
     TargetNotFound(String),
     /// Several targets have the name that was given.
-    #[error("{} targets match `{name}`; call again with the conversation_id of one of the candidates", .candidates.len())]
+    #[error("several targets match `{name}`; call again with the conversation_id of one of the candidates")]
     AmbiguousTarget {
         /// The name that was given.
         name: String,
