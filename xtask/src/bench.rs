@@ -39,14 +39,20 @@ pub fn run(options: &[&str]) -> Result<(), String> {
         let postgres = Postgres::start()?;
         process::run(bench("submit").env("COUNTERSIGN_TEST_POSTGRES", &postgres.url))
     });
+    steps.run("search", || {
+        let mut command = bench("search");
+        command.args(["--", "--contacts", "1000000", "--messages", "10000000"]);
+        process::run(&mut command)
+    });
     steps.finish()
 }
 
-/// One bench, built as packages are. Both crates are named each time, since another choice of packages would choose
+/// One bench, built as packages are. All crates that have one are named each time, since another choice of packages would choose
 /// other features of their dependencies and build them all again.
 fn bench(name: &str) -> Command {
     let mut command = process::bounded(LIMIT, "cargo");
-    command.args(["bench", "--profile", "dist", "--package", "countersign", "--package", "hotel"]);
+    command.args(["bench", "--profile", "dist", "--package", "countersign"]);
+    command.args(["--package", "hotel", "--package", "isphere"]);
     command.args(["--bench", name]).current_dir(paths::workspace());
     command
 }

@@ -1,7 +1,6 @@
 //! What is configured, reachable and missing, for the person who sets the server up. Looking changes nothing: no
 //! folder, key or trail is made.
 
-use std::error::Error as _;
 use std::fs;
 use std::path::Path;
 
@@ -43,7 +42,7 @@ pub struct Finding {
 }
 
 /// Looks at everything that the `[isphere]` and `[policy]` sections name. Messages are in `language`; those that come
-/// from a source are in English.
+/// from a source are in English. What is wrong with a profile is told with its SQL, so they are for the operator only.
 pub async fn examine(settings: &Settings, policy: &Policy, clock: &Clock) -> Vec<Finding> {
     let examiner = Examiner { settings, policy, language: settings.language };
     let mut findings = vec![examiner.state_dir(), examiner.key()];
@@ -122,10 +121,8 @@ impl Examiner<'_> {
             findings.push(match sources.named(*name).await {
                 Ok(_) => self.finding(&subject, State::Ok, "可以读取".to_owned(), "can be read".to_owned()),
                 Err(error) => {
-                    let known =
-                        if *name == SourceName::LocalReadonly { self.local_fault().await } else { None };
-                    let message = known.unwrap_or_else(|| error.to_string());
-                    self.finding(&subject, State::Problem, message.clone(), message)
+                    let told = self.store_fault(*name).unwrap_or_else(|| error.to_string());
+                    self.finding(&subject, State::Problem, told.clone(), told)
                 }
             });
         }
@@ -140,21 +137,10 @@ impl Examiner<'_> {
         findings
     }
 
-    /// Why the local store cannot be opened, in full: what a caller is not told, the operator has to mend.
-    async fn local_fault(&self) -> Option<String> {
-        let settings = self.settings.local_readonly.clone();
-        let opened = tokio::task::spawn_blocking(move || open_configured(&settings)).await.ok()?;
-        let error = opened.err()?;
-        let mut message = error.to_string();
-        let mut reason = error.source();
-        while let Some(deeper) = reason {
-            let told = deeper.to_string();
-            if !message.contains(&told) {
-                message = format!("{message} ({told})");
-            }
-            reason = deeper.source();
-        }
-        Some(message)
+    /// What the store says to its operator; a source leaves out what an agent must not read, and sends to this command.
+    fn store_fault(&self, name: SourceName) -> Option<String> {
+        let fault = || open_configured(&self.settings.local_readonly).err();
+        (name == SourceName::LocalReadonly).then(fault).flatten().map(|fault| fault.to_string())
     }
 
     fn folder(&self, key: &str, path: Option<&Path>, purpose: Purpose) -> Finding {
@@ -237,5 +223,28 @@ impl Examiner<'_> {
     fn gate(&self) -> Finding {
         let text = GateStatus::current().explanation(self.language);
         Finding { subject: "sending".to_owned(), state: State::Missing, message: text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Sizes, write_store};
+    use crate::settings::LocalReadonly;
+
+    #[tokio::test]
+    async fn what_is_wrong_with_a_profile_is_told_in_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store.db");
+        let profile = write_store(&store, Sizes::new(3, 1, 5), 1, &mut |_| {}).unwrap().profile;
+        fs::write(&profile, "[contacts]\nselect = 'SELECT nope AS id, 1 AS name FROM contact_info'").unwrap();
+        let settings = Settings {
+            local_readonly: LocalReadonly { store: Some(store), ..LocalReadonly::default() },
+            state_dir: folder.path().join("state"),
+            ..Settings::default()
+        };
+        let findings = examine(&settings, &Policy::default(), &Clock::System).await;
+        let found = findings.iter().find(|finding| finding.state == State::Problem).unwrap();
+        assert!(found.message.starts_with("[contacts]") && found.message.contains("nope"), "{found:?}");
     }
 }

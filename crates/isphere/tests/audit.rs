@@ -354,14 +354,14 @@ async fn a_clock_that_goes_back_does_not_lead_back_to_an_older_file() {
     let folder = folder::of_state(state.path());
     let report = verify(&folder, Some(&key()), None).unwrap();
     assert_eq!((report.ok, report.records), (true, 2), "{report:?}");
-    assert_eq!(read::tail(&folder, 1).unwrap()[0].link.day, "2026-12-01");
+    assert_eq!(read::tail(&folder, 1).unwrap()[0].place.day, "2026-12-01");
 }
 
 #[test]
 fn the_tail_reaches_over_files_oldest_first() {
     let folder = tempfile::tempdir().unwrap();
     ORIGINAL.write(folder.path());
-    let seen: Vec<i64> = read::tail(folder.path(), 7).unwrap().iter().map(|entry| entry.link.seq).collect();
+    let seen: Vec<i64> = read::tail(folder.path(), 7).unwrap().iter().map(|entry| entry.place.seq).collect();
     assert_eq!(seen, (8..=14).collect::<Vec<_>>());
     assert_eq!(read::tail(folder.path(), 0).unwrap(), []);
     assert_eq!(read::tail(folder.path(), 100).unwrap().len(), 14);

@@ -60,7 +60,7 @@ pub struct Event {
 pub struct Entry {
     /// Its place in the trail.
     #[serde(flatten)]
-    pub link: Link,
+    pub place: Place,
     /// What it says.
     #[serde(flatten)]
     pub event: Event,
@@ -70,7 +70,7 @@ pub struct Entry {
 
 /// The place of a record in the trail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Link {
+pub struct Place {
     /// Its number, from 1.
     pub seq: i64,
     /// The digest of the line before; 64 zeros for the first.
@@ -120,20 +120,20 @@ impl Event {
     }
 
     /// The line of this event at a place, with its line end.
-    pub(super) fn to_line(&self, link: &Link, key: &StateKey) -> Vec<u8> {
+    pub(super) fn to_line(&self, place: &Place, key: &StateKey) -> Vec<u8> {
         #[derive(Serialize)]
         struct Body<'a> {
             #[serde(flatten)]
-            link: &'a Link,
+            place: &'a Place,
             #[serde(flatten)]
             event: &'a Event,
         }
-        let mut text =
-            serde_json::to_vec(&Body { link, event: self }).expect("strings and numbers always serialise");
-        text.pop();
-        let mac = hex(&key.authenticate(DOMAIN, &text));
-        writeln!(text, r#","mac":"{mac}"}}"#).expect("writing to memory cannot fail");
-        text
+        let mut line =
+            serde_json::to_vec(&Body { place, event: self }).expect("strings and numbers always serialise");
+        line.pop();
+        let mac = hex(&key.authenticate(DOMAIN, &line));
+        writeln!(line, r#","mac":"{mac}"}}"#).expect("writing to memory cannot fail");
+        line
     }
 }
 
@@ -189,37 +189,37 @@ mod tests {
         }
     }
 
-    fn link() -> Link {
-        Link { seq: 1, prev: govern::audit::head::GENESIS.into(), day: "2026-11-30".into() }
+    fn place() -> Place {
+        Place { seq: 1, prev: govern::audit::head::GENESIS.into(), day: "2026-11-30".into() }
     }
 
     #[test]
     fn a_line_reads_as_documented() {
-        let line = Event::of_call(&record()).to_line(&link(), &StateKey::new([7; 32]));
+        let line = Event::of_call(&record()).to_line(&place(), &StateKey::new([7; 32]));
         insta::assert_snapshot!(String::from_utf8(line).unwrap());
     }
 
     #[test]
     fn a_line_is_read_back_as_it_was_written() {
         let event = Event::of_call(&record());
-        let line = event.to_line(&link(), &StateKey::new([7; 32]));
+        let line = event.to_line(&place(), &StateKey::new([7; 32]));
         let entry: Entry = serde_json::from_slice(&line).unwrap();
-        assert_eq!((entry.link, entry.event), (link(), event));
+        assert_eq!((entry.place, entry.event), (place(), event));
     }
 
     #[test]
     fn only_the_unchanged_line_under_its_own_key_is_authentic() {
         let key = StateKey::new([7; 32]);
-        let mut line = Event::of_call(&record()).to_line(&link(), &key);
+        let mut line = Event::of_call(&record()).to_line(&place(), &key);
         line.pop();
         assert!(is_authentic(&line, &key));
         assert!(!is_authentic(&line, &StateKey::new([8; 32])));
         assert!(!is_authentic(&line[1..], &key));
         assert!(!is_authentic(b"{}", &key));
-        for place in 0..line.len() {
-            line[place] ^= 0x20;
-            assert!(!is_authentic(&line, &key), "byte {place}");
-            line[place] ^= 0x20;
+        for index in 0..line.len() {
+            line[index] ^= 0x20;
+            assert!(!is_authentic(&line, &key), "byte {index}");
+            line[index] ^= 0x20;
         }
     }
 
@@ -239,7 +239,7 @@ mod tests {
                 detail: Some(detail),
                 ..record()
             };
-            let line = Event::of_call(&record).to_line(&link(), &StateKey::new([7; 32]));
+            let line = Event::of_call(&record).to_line(&place(), &StateKey::new([7; 32]));
             assert!(line.len() <= MOST_BYTES + 1, "{}", line.len());
         }
     }

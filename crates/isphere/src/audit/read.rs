@@ -83,7 +83,7 @@ pub fn head(folder: &Path) -> Result<Head, ReadError> {
         let mut end = None;
         file.each_whole_line(|number, line| {
             let entry = file.entry(number, line)?;
-            end = Some(Head { count: entry.link.seq, digest: entry::digest(line) });
+            end = Some(Head { count: entry.place.seq, digest: entry::digest(line) });
             Ok(())
         })?;
         if let Some(end) = end {

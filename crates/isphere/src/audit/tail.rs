@@ -9,7 +9,7 @@ use govern::hex::hex;
 use jiff::civil::Date;
 use sha2::{Digest as _, Sha256};
 
-use super::entry::{self, Link, MOST_BYTES};
+use super::entry::{self, MOST_BYTES, Place};
 use super::folder;
 use super::key::StateKey;
 
@@ -77,7 +77,7 @@ impl Tail {
 }
 
 fn head_of(line: &[u8], key: &StateKey) -> Result<Head, TailError> {
-    let place: Option<Link> = serde_json::from_slice(line).ok();
+    let place: Option<Place> = serde_json::from_slice(line).ok();
     match place.filter(|_| entry::is_authentic(line, key)) {
         Some(place) => Ok(Head { count: place.seq, digest: entry::digest(line) }),
         None => Err(TailError::Altered("its last record was changed, or made without its key")),

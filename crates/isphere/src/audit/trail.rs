@@ -17,7 +17,7 @@ use thiserror::Error;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use super::entry::{self, Event, Link};
+use super::entry::{self, Event, Place};
 use super::folder;
 use super::head::{self, Found};
 use super::key::StateKey;
@@ -238,7 +238,7 @@ struct Batch {
 impl Batch {
     fn add(&mut self, event: &Event, key: &StateKey) {
         let count = self.head.count + 1;
-        let place = Link { seq: count, prev: self.head.digest.clone(), day: self.day.clone() };
+        let place = Place { seq: count, prev: self.head.digest.clone(), day: self.day.clone() };
         let line = event.to_line(&place, key);
         self.head = Head { count, digest: entry::digest(&line[..line.len() - 1]) };
         self.lines.extend(line);

@@ -5,7 +5,7 @@ use std::path::Path;
 use govern::audit::head::Head;
 use serde::Serialize;
 
-use super::entry::{self, Link};
+use super::entry::{self, Place};
 use super::folder;
 use super::head::{self, Found};
 use super::key::StateKey;
@@ -116,55 +116,58 @@ impl Walk<'_> {
         let day = file.day.to_string();
         let mut lines = file.lines()?;
         while let Some(line) = lines.next().map_err(|error| file.unreadable(error))? {
-            let place = self.good.count + 1;
+            let number = self.good.count + 1;
             match line {
-                Line::Whole(line) => self.check_line(place, line, &day)?,
+                Line::Whole(line) => self.check_line(number, line, &day)?,
                 Line::Torn if is_last => self.torn = true,
                 Line::Torn => {
-                    return fault(place, format!("the file of {day} ends in the middle of record {place}"));
+                    return fault(number, format!("the file of {day} ends in the middle of record {number}"));
                 }
-                Line::TooLong => return fault(place, format!("record {place} is longer than any record")),
+                Line::TooLong => return fault(number, format!("record {number} is longer than any record")),
             }
         }
         Ok(())
     }
 
-    fn check_line(&mut self, place: i64, line: &[u8], day: &str) -> Result<(), Stop> {
+    fn check_line(&mut self, number: i64, line: &[u8], day: &str) -> Result<(), Stop> {
         if self.key.is_some_and(|key| !entry::is_authentic(line, key)) {
-            return fault(place, format!("record {place} was changed, or made without the key"));
+            return fault(number, format!("record {number} was changed, or made without the key"));
         }
-        let Ok(found) = serde_json::from_slice::<Link>(line) else {
-            return fault(place, format!("record {place} cannot be read"));
+        let Ok(place) = serde_json::from_slice::<Place>(line) else {
+            return fault(number, format!("record {number} cannot be read"));
         };
-        if found.day != day {
-            let written = found.day.get(..10).unwrap_or_default();
+        if place.day != day {
+            let written = place.day.get(..10).unwrap_or_default();
             return fault(
-                place,
+                number,
                 format!("the file of {day} has a record of the file of {written}: it was renamed"),
             );
         }
-        if found.seq > place {
+        if place.seq > number {
             return fault(
-                place,
-                format!("record {place} is missing; record {} stands in its place", found.seq),
+                number,
+                format!("record {number} is missing; record {} stands in its place", place.seq),
             );
         }
-        if found.seq < place {
-            return fault(place, format!("record {} stands again in the place of record {place}", found.seq));
-        }
-        if found.prev != self.good.digest {
+        if place.seq < number {
             return fault(
-                place,
+                number,
+                format!("record {} stands again in the place of record {number}", place.seq),
+            );
+        }
+        if place.prev != self.good.digest {
+            return fault(
+                number,
                 format!(
-                    "record {place} does not continue the one before it: one of the two is not the one that was written"
+                    "record {number} does not continue the one before it: one of the two is not the one that was written"
                 ),
             );
         }
-        self.good = Head { count: place, digest: entry::digest(line) };
-        if self.heads.iter().any(|head| head.count == place && *head != self.good) {
+        self.good = Head { count: number, digest: entry::digest(line) };
+        if self.heads.iter().any(|head| head.count == number && *head != self.good) {
             return fault(
-                place,
-                format!("up to record {place} this is not the trail that the head was taken from"),
+                number,
+                format!("up to record {number} this is not the trail that the head was taken from"),
             );
         }
         Ok(())

@@ -44,7 +44,7 @@ fn load_key(folder: &Path, dir: &Path, command: &Verify) -> Result<StateKey, Com
 fn tail(folder: &Path, lines: u32, json: bool) -> Result<(), CommandError> {
     let entries = read::tail(folder, usize::try_from(lines).unwrap_or(usize::MAX))?;
     let heading = ["TIME", "CALLER", "CHANNEL", "OPERATION", "OUTCOME", "CODE", "TARGET", "MS", "RECORD"];
-    print_rows(&entries, json, heading, |Entry { link, event, .. }| {
+    print_rows(&entries, json, heading, |Entry { place, event, .. }| {
         [
             event.at.clone(),
             event.caller.clone(),
@@ -54,7 +54,7 @@ fn tail(folder: &Path, lines: u32, json: bool) -> Result<(), CommandError> {
             event.code.clone().unwrap_or_default(),
             event.target.clone().unwrap_or_default(),
             milliseconds(event.duration_us),
-            link.seq.to_string(),
+            place.seq.to_string(),
         ]
     })
 }

@@ -229,12 +229,15 @@ pub struct EntryQuery<'a> {
     pub limit: usize,
 }
 
+/// An entry, and how it matches.
+pub type Found = (Entry, Match);
+
 /// The entries that match, in the order of class and id.
 pub(super) fn search(
     file: &IndexFile,
     space: Space,
     asked: &EntryQuery<'_>,
-) -> Result<Vec<(Entry, Match)>, IndexError> {
+) -> Result<Vec<Found>, IndexError> {
     let chunks = file.entry_chunks(space)?;
     let mut left_out: HashMap<i64, Offsets> = HashMap::new();
     if !asked.include_inactive {
@@ -288,11 +291,8 @@ struct Run {
     next: usize,
 }
 
-/// The id of an entry, the entry, and how it matches.
-type Candidate = (String, (Entry, Match));
-
 impl Run {
-    fn next(&mut self, file: &IndexFile, query: &Query) -> Result<Option<Candidate>, IndexError> {
+    fn next(&mut self, file: &IndexFile, query: &Query) -> Result<Option<(String, Found)>, IndexError> {
         while let Some(offset) = self.candidates.next_from(self.next) {
             self.next = offset + 1;
             let Some(entry) = file.entry(self.space, self.chunk, offset)? else { continue };

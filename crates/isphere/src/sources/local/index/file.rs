@@ -4,7 +4,6 @@
 //! appends postings, and a query reads some for each chunk, so that its cost grows with the number of chunks and not
 //! with the number of hits.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -185,26 +184,24 @@ impl IndexFile {
     }
 }
 
-/// The postings of one chunk while it is built.
+/// The postings of one chunk while it is built. A list that is sorted at the end is several times faster than a map.
 #[derive(Default)]
-pub(super) struct Postings(HashMap<Term, Vec<u16>>);
+pub(super) struct Postings(Vec<(Term, u16)>);
 
 impl Postings {
-    /// Notes that a document has a term. Documents come in ascending order; noting it twice does no harm.
+    /// Notes that a document has a term. Noting it twice does no harm.
     pub fn add(&mut self, term: Term, offset: u16) {
-        let offsets = self.0.entry(term).or_default();
-        if offsets.last() != Some(&offset) {
-            offsets.push(offset);
-        }
+        self.0.push((term, offset));
     }
 
     /// Writes them, in the order of the table, which makes this an append.
-    pub fn write(self, connection: &Connection, space: Space, chunk: i64) -> Result<(), IndexError> {
-        let mut postings: Vec<(Term, Vec<u16>)> = self.0.into_iter().collect();
-        postings.sort_unstable_by_key(|(term, _)| *term);
+    pub fn write(mut self, connection: &Connection, space: Space, chunk: i64) -> Result<(), IndexError> {
+        self.0.sort_unstable();
+        self.0.dedup();
         let mut insert = connection.prepare_cached("INSERT INTO posting VALUES (?1, ?2, ?3, ?4)")?;
-        for (term, offsets) in postings {
-            insert.execute(params![space as u8, chunk, term, Offsets::encode(&offsets)])?;
+        for postings in self.0.chunk_by(|(one, _), (other, _)| one == other) {
+            let offsets: Vec<u16> = postings.iter().map(|(_, offset)| *offset).collect();
+            insert.execute(params![space as u8, chunk, postings[0].0, Offsets::encode(&offsets)])?;
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ mod update;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use entries::{Entry, EntryQuery};
+pub use entries::{Entry, EntryQuery, Found};
 pub use error::IndexError;
 pub use file::Space;
 pub use messages::{MessagesAsked, MessagesFound, Place};
@@ -26,7 +26,6 @@ pub use update::{Changes, Progress, Summary, update};
 
 use self::file::IndexFile;
 use super::{Reader, StoreError, StoreIdentity};
-use crate::search::Match;
 
 /// Connections that are kept while nobody uses them.
 const MAX_IDLE: usize = 4;
@@ -69,7 +68,7 @@ impl Index {
 
     /// The people, groups or conversations that match, the best first, of one class by id. They are as they were when
     /// the index was last brought up to date. Fails with [`IndexError::NotBuilt`] before the index was complete once.
-    pub fn entries(&self, space: Space, asked: &EntryQuery<'_>) -> Result<Vec<(Entry, Match)>, IndexError> {
+    pub fn entries(&self, space: Space, asked: &EntryQuery<'_>) -> Result<Vec<Found>, IndexError> {
         self.ask(space, |file| entries::search(file, space, asked))
     }
 

@@ -3,7 +3,8 @@
 mod entries;
 mod messages;
 
-use std::fs::{File, TryLockError};
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io;
 use std::path::Path;
 
 use serde::Serialize;
@@ -51,7 +52,7 @@ pub struct Changes {
 /// profile. What was committed when it is interrupted is kept, and the next run goes on from there.
 pub fn update(store: &Store, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Summary, IndexError> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        make_private(folder)?;
     }
     // Held until the file is closed, at the end of this function or of the process.
     let lock = File::create(path.with_added_extension("lock"))?;
@@ -73,6 +74,15 @@ pub fn update(store: &Store, path: &Path, progress: &mut dyn FnMut(Progress)) ->
         messages_added: messages::update(&mut file, store, progress)?,
     };
     Ok(summary)
+}
+
+/// Makes the folder of the index, which is as confidential as the store, for its owner only.
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// Does `work` until the store did not change under it.
