@@ -141,6 +141,7 @@ impl Error {
     }
 
     /// The same failure as a send has it: an unavailable source is one more reason why nothing can be sent.
+    #[must_use]
     pub fn of_send(self) -> Self {
         match self {
             Self::Source(reason @ SourceError::Unavailable { .. }) => Self::TargetNotLookedUp(reason),
