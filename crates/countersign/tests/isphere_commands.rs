@@ -26,7 +26,7 @@ fn listing(folder: &Path) -> Vec<String> {
         .map(|entry| {
             let entry = entry.unwrap();
             let metadata = entry.metadata().unwrap();
-            format!("{:?} {} {:?}", entry.file_name(), metadata.len(), metadata.modified().unwrap())
+            format!("{} {} {:?}", entry.file_name().display(), metadata.len(), metadata.modified().unwrap())
         })
         .collect();
     entries.sort();
