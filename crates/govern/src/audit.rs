@@ -264,8 +264,10 @@ impl Flusher {
                 }
             }
         };
-        if timeout(LAST_TRIES, rest).await.is_err() {
-            tracing::error!(records = batch.len() + self.records.len(), "audit records lost at shutdown");
+        let in_time = timeout(LAST_TRIES, rest).await.is_ok();
+        let lost = batch.len() + self.records.len();
+        if !in_time && lost > 0 {
+            tracing::error!(records = lost, "audit records lost at shutdown");
         }
     }
 }

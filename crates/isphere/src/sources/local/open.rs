@@ -20,11 +20,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::StoreError;
+
+/// The largest value that is read or made by a profile's SELECT, in bytes.
+const MOST_VALUE_BYTES: i32 = 64 << 20;
 
 /// How long a statement waits for a writer's lock; the tools' own deadline is far longer.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(500);
@@ -202,7 +206,10 @@ fn looks_random(bytes: &[u8]) -> bool {
 fn restrict(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
+    // Else a misspelt column in double quotes would pass for a text.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     connection.authorizer(Some(authorize))?;
     // The first read finds a journal to roll back, a lock, or damage.

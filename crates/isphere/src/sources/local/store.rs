@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use rusqlite::Connection;
+use tokio::sync::Semaphore;
 
 use super::error::StoreError;
 use super::functions;
@@ -18,6 +19,8 @@ use super::reader::Reader;
 
 /// Connections that are kept while nobody uses them.
 const MAX_IDLE: usize = 4;
+/// Queries that run at the same time; further ones wait for their turn.
+const MOST_QUERIES: usize = 8;
 /// How often a query is tried again when the file changed under it.
 const ATTEMPTS: usize = 8;
 
@@ -41,6 +44,8 @@ struct Shared {
     profile: Profile,
     files: Option<FilesFolder>,
     idle: Mutex<Vec<Lease>>,
+    /// Queries beyond these wait: many scans at once would all be too late.
+    turns: Semaphore,
     projections: Mutex<HashMap<(Table, String), Arc<Projection>>>,
 }
 
@@ -67,6 +72,7 @@ impl Store {
             profile,
             files,
             idle: Mutex::default(),
+            turns: Semaphore::new(MOST_QUERIES),
             projections: Mutex::default(),
         };
         let store = Self { shared: Arc::new(shared) };
@@ -103,6 +109,7 @@ impl Store {
         T: Send + 'static,
         W: Fn(&mut Reader) -> Result<T, StoreError> + Send + 'static,
     {
+        let _turn = self.shared.turns.acquire().await.map_err(|_| StoreError::Interrupted)?;
         let stop = Arc::new(AtomicBool::new(false));
         let _stops = StopOnDrop(Arc::clone(&stop));
         let store = self.clone();

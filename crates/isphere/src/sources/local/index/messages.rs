@@ -16,7 +16,7 @@ use super::merge::merge;
 use super::offsets::{Offsets, read_varint, write_varint};
 use super::terms::{Kind, Term, keyword_terms, term};
 use crate::model::{ConversationType, Message};
-use crate::search::{fold, text_contains};
+use crate::search::fold;
 use crate::sources::local::Reader;
 
 /// Documents in a block: what is read to learn the number and time of one of them.
@@ -247,7 +247,7 @@ impl<'a> Filter<'a> {
         let is_admitted = asked.before.is_none_or(|before| place < before)
             && asked.since_ms.is_none_or(|since| place.at_ms >= since)
             && asked.conversation_id.is_none_or(|id| message.conversation_id == id)
-            && self.keyword.as_deref().is_none_or(|keyword| text_contains(&message.text, keyword));
+            && self.keyword.as_deref().is_none_or(|keyword| message.says(keyword));
         match asked.conversation_type {
             Some(wanted) if is_admitted => {
                 Ok(self.type_of(reader, &message.conversation_id)? == Some(wanted))
