@@ -155,6 +155,8 @@ fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
     Connection::open(&other).unwrap().execute_batch("CREATE TABLE t(id, name)").unwrap();
     let attach = format!("ATTACH '{}' AS o", other.display());
     for (select, word) in [
+        ("SELECT \"no_such_column\" AS id, nick AS name FROM user", "no_such_column"),
+        ("SELECT uid AS id, nick AS name FROM user WHERE uid = ?1", "parameter"),
         ("SELECT nope AS id, nick AS name FROM user", "nope"),
         ("SELECT uid AS id FROM user", "no column name"),
         ("SELECT uid AS id, nick AS name, dept AS deparment FROM user", "deparment"),
