@@ -94,6 +94,21 @@ async fn a_log_without_its_shared_memory_is_refused_and_nothing_is_made() {
 }
 
 #[tokio::test]
+async fn a_client_that_keeps_its_log_to_itself_must_end_first_and_nothing_is_to_be_removed() {
+    let (fixture, source) = Fixture::chat(3).with_source();
+    let client = fixture.writer();
+    client
+        .execute_batch(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; INSERT INTO room VALUES ('g9', 'x', NULL, 0)",
+        )
+        .unwrap();
+    let message = refusal(&source).await.to_string();
+    assert!(message.contains("close the client") && !message.contains("remove"), "{message}");
+    drop(client);
+    source.health().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_store_that_vanishes_while_paging_says_so_and_is_found_again() {
     let (fixture, source) = Fixture::chat(10).with_source();
     let query = MessageQuery {

@@ -4,8 +4,9 @@
 //! items in the same order; positions are places in that order and stay valid when the index is built anew.
 //!
 //! `entries` (people, groups, conversations) and `messages` ask, `update` builds → `file` (the SQLite file) → `terms`
-//! (what a document is found by), `offsets` (sets of documents), `merge` (ordered chunks).
+//! (what a document is found by), `offsets` (sets of documents), `checksum` (damage), `merge` (ordered chunks).
 
+mod checksum;
 mod entries;
 mod error;
 mod file;
@@ -22,7 +23,7 @@ pub use entries::{Entry, EntryQuery, Found};
 pub use error::IndexError;
 pub use file::Space;
 pub use messages::{MessagesAsked, MessagesFound, Place};
-pub use update::{Changes, Progress, Summary, update};
+pub use update::{Changes, Progress, Summary, rebuild, update};
 
 use self::file::IndexFile;
 use super::{Reader, StoreError, StoreIdentity};
@@ -42,16 +43,17 @@ struct Shared {
     idle: Mutex<Vec<IndexFile>>,
 }
 
-/// What the index answered; none when it cannot be used, so that the caller reads the store itself. Why is in the log.
-pub(super) fn usable<T>(answer: Result<T, IndexError>) -> Result<Option<T>, StoreError> {
+/// What the index answered, or why it cannot be used, so that the caller reads the store itself.
+pub(super) fn usable<T>(answer: Result<T, IndexError>) -> Result<Result<T, IndexError>, StoreError> {
     match answer {
-        Ok(answer) => Ok(Some(answer)),
         Err(IndexError::Store(error)) => Err(error),
-        Err(IndexError::NotBuilt) => Ok(None),
         Err(error) => {
-            tracing::warn!(?error, "the search index is not used");
-            Ok(None)
+            if !matches!(error, IndexError::NotBuilt) {
+                tracing::warn!(?error, "the search index is not used");
+            }
+            Ok(Err(error))
         }
+        answer => Ok(answer),
     }
 }
 
