@@ -26,7 +26,7 @@ fn listing(folder: &Path) -> Vec<String> {
         .map(|entry| {
             let entry = entry.unwrap();
             let metadata = entry.metadata().unwrap();
-            format!("{:?} {} {:?}", entry.file_name(), metadata.len(), metadata.modified().unwrap())
+            format!("{} {} {:?}", entry.file_name().display(), metadata.len(), metadata.modified().unwrap())
         })
         .collect();
     entries.sort();
@@ -87,8 +87,9 @@ fn inspect_prints_what_is_there_and_a_profile_that_serves() {
 #[test]
 fn inspect_says_what_is_wrong_with_a_file_that_is_no_store() {
     let place = Place::empty();
-    let noise: Vec<u8> =
-        (0_u32..16_384).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8 ^ (at >> 5) as u8).collect();
+    let noise: Vec<u8> = (0_u32..16_384)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0] ^ (at >> 5).to_le_bytes()[0])
+        .collect();
     fs::write(place.path().join("secret.db"), noise).unwrap();
     fs::write(place.path().join("letter.db"), "Dear Sir or Madam").unwrap();
     for (name, word) in

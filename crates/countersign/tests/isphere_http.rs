@@ -218,3 +218,27 @@ fn a_download_over_http_reports_its_progress_as_events() {
         .collect();
     assert_reported(&place, &events, bytes);
 }
+
+#[test]
+fn both_schema_profiles_are_served() {
+    let place = Place::with_isphere();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let next_cursor = || {
+        let answers = over_stdio(&place, std::slice::from_ref(&list));
+        answers[0]["result"]["tools"][0]["outputSchema"]["properties"]["next_cursor"]["type"].clone()
+    };
+    assert_eq!(next_cursor(), json!(null), "model APIs refuse a list of types");
+    let file = place.path().join("countersign.toml");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}[mcp]\nschema_profile = 'contract'\n")).unwrap();
+    assert_eq!(next_cursor(), json!(["string", "null"]));
+}
+
+#[test]
+fn a_server_without_any_configuration_says_what_to_configure() {
+    let answers = over_stdio(&Place::empty(), &[tool_call(READS[0], &json!({"query": "li"}))]);
+    let error = &answers[0]["result"]["structuredContent"]["error"];
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("SOURCE_UNAVAILABLE"), &json!(false)));
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("set local_readonly.store"), "{message}");
+}

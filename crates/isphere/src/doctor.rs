@@ -16,6 +16,7 @@ use crate::model::SourceName;
 use crate::sending::gate::GateStatus;
 use crate::settings::Settings;
 use crate::sources::choice::Sources;
+use crate::sources::local::index;
 use crate::sources::local::open_configured;
 
 /// How something stands.
@@ -126,6 +127,9 @@ impl Examiner<'_> {
                 }
             });
         }
+        if self.settings.sources.contains(&SourceName::LocalReadonly) {
+            findings.push(self.index());
+        }
         if self.settings.sources.contains(&SourceName::Mock) {
             findings.push(self.finding(
                 "[isphere] sources: mock",
@@ -141,6 +145,21 @@ impl Examiner<'_> {
     fn store_fault(&self, name: SourceName) -> Option<String> {
         let fault = || open_configured(&self.settings.local_readonly).err();
         (name == SourceName::LocalReadonly).then(fault).flatten().map(|fault| fault.to_string())
+    }
+
+    fn index(&self) -> Finding {
+        const SUBJECT: &str = "search index";
+        let path = index::path(&self.settings.state_dir);
+        if path.exists() {
+            let shown = path.display();
+            return self.finding(SUBJECT, State::Ok, format!("{shown}"), format!("{shown}"));
+        }
+        self.finding(
+            SUBJECT,
+            State::Missing,
+            "还没有；每次搜索都会读取整个存储。执行 countersign isphere index".to_owned(),
+            "none yet, so each search reads the whole store; run countersign isphere index".to_owned(),
+        )
     }
 
     fn folder(&self, key: &str, path: Option<&Path>, purpose: Purpose) -> Finding {

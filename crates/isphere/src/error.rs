@@ -24,7 +24,7 @@ pub enum Error {
     #[error("{0}")]
     TargetNotFound(String),
     /// Several targets have the name that was given.
-    #[error("{} targets match `{name}`; call again with the conversation_id of one of the candidates", .candidates.len())]
+    #[error("several targets match `{name}`; call again with the conversation_id of one of the candidates")]
     AmbiguousTarget {
         /// The name that was given.
         name: String,
@@ -141,6 +141,7 @@ impl Error {
     }
 
     /// The same failure as a send has it: an unavailable source is one more reason why nothing can be sent.
+    #[must_use]
     pub fn of_send(self) -> Self {
         match self {
             Self::Source(reason @ SourceError::Unavailable { .. }) => Self::TargetNotLookedUp(reason),

@@ -1,5 +1,6 @@
 //! The tools over a real local store: pages while the client writes and the index grows, stores that cannot be read,
 //! strange rows, the choice of the source, and the policy.
+#![allow(clippy::cast_possible_wrap, reason = "the numbers of these tests are small")]
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod common;
@@ -151,7 +152,9 @@ fn spoiled() -> [(Spoil, &'static str, bool, &'static str); 7] {
     [
         (
             |fixture| {
-                let noise = |at: u32| (at.wrapping_mul(2_654_435_761) >> 13) as u8 ^ (at >> 5) as u8;
+                let noise = |at: u32| {
+                    (at.wrapping_mul(2_654_435_761) >> 13).to_le_bytes()[0] ^ (at >> 5).to_le_bytes()[0]
+                };
                 overwrite(fixture, |content| *content = (0..16_384).map(noise).collect())
             },
             "SOURCE_UNAVAILABLE",

@@ -63,6 +63,32 @@ async fn an_exclusive_lock_is_an_error_that_may_pass() {
 }
 
 #[tokio::test]
+async fn a_client_that_keeps_its_log_to_itself_has_the_store_locked() {
+    let fixture = Fixture::chat(3);
+    let client = fixture.writer();
+    client
+        .execute_batch(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; INSERT INTO room VALUES ('g9', 'x', NULL, 0)",
+        )
+        .unwrap();
+    let names = || {
+        let entries = std::fs::read_dir(fixture.folder.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names();
+    assert!(
+        before.contains("store.db-wal".as_ref() as &std::ffi::OsStr)
+            && !before.contains("store.db-shm".as_ref() as &std::ffi::OsStr)
+    );
+    let refused = refusal(&fixture.source()).await;
+    assert!(
+        matches!(&refused, SourceError::Unavailable { retryable: true, message } if message.contains("locked")),
+        "{refused}"
+    );
+    assert_eq!(names(), before);
+}
+
+#[tokio::test]
 async fn a_half_written_store_is_refused_and_left_alone() {
     let fixture = Fixture::chat(200);
     let writer = fixture.writer();
@@ -89,23 +115,8 @@ async fn a_log_without_its_shared_memory_is_refused_and_nothing_is_made() {
         std::fs::copy(fixture.folder.path().join(name), copy.path().join(name)).unwrap();
     }
     let message = refusal(&source(&copy.path().join("store.db"))).await.to_string();
-    assert!(message.contains("write-ahead log"), "{message}");
+    assert!(message.contains("write-ahead log") && !message.contains("remove"), "{message}");
     assert_eq!(std::fs::read_dir(copy.path()).unwrap().count(), 3);
-}
-
-#[tokio::test]
-async fn a_client_that_keeps_its_log_to_itself_must_end_first_and_nothing_is_to_be_removed() {
-    let (fixture, source) = Fixture::chat(3).with_source();
-    let client = fixture.writer();
-    client
-        .execute_batch(
-            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; INSERT INTO room VALUES ('g9', 'x', NULL, 0)",
-        )
-        .unwrap();
-    let message = refusal(&source).await.to_string();
-    assert!(message.contains("close the client") && !message.contains("remove"), "{message}");
-    drop(client);
-    source.health().await.unwrap();
 }
 
 #[tokio::test]

@@ -35,10 +35,9 @@ pub enum StoreError {
         "the local store is half-written: a writer was interrupted; start the client once so that it recovers"
     )]
     HalfWritten,
-    /// There is a write-ahead log without its shared memory: a client keeps that to itself, or ended without closing the
-    /// store. Reading the log would create a file beside the store.
+    /// There is a write-ahead log without its shared memory: reading it would create a file beside the store.
     #[error(
-        "the local store has a write-ahead log that only its client can read: close the client, or start it once and close it; if this is a copy, copy again while the client is closed"
+        "the local store has a write-ahead log that nobody has open; start the client once and close it; if this is a copy, copy again while the client is closed"
     )]
     UnopenedLog,
     /// Another program holds it exclusively.

@@ -3,8 +3,7 @@
 mod entries;
 mod messages;
 
-use std::fs::{DirBuilder, File, TryLockError};
-use std::io;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use serde::Serialize;
@@ -68,7 +67,7 @@ fn build(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Summary, IndexError> {
     if let Some(folder) = path.parent() {
-        make_private(folder)?;
+        govern::private::make_folder(folder)?;
     }
     // Held until the file is closed, at the end of this function or of the process.
     let lock = File::create(path.with_added_extension("lock"))?;
@@ -90,15 +89,6 @@ fn build(
         messages_added: messages::update(&mut file, store, progress)?,
     };
     Ok(summary)
-}
-
-/// Makes the folder of the index, which is as confidential as the store, for its owner only.
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// Does `work`, again when the store changed under it.
