@@ -543,6 +543,17 @@ async fn a_damaged_index_is_said_to_be_and_is_built_anew_under_a_running_server(
 }
 
 #[tokio::test]
+async fn an_index_that_was_taken_away_is_not_used_any_more() {
+    let rig = Rig::new(Sizes::new(60, 5, 100));
+    rig.update().unwrap();
+    assert_eq!(rig.warning().await, "");
+    std::fs::remove_dir_all(rig.index_path().parent().unwrap()).unwrap();
+    assert!(rig.warning().await.contains("there is no search index"));
+    rig.update().unwrap();
+    assert_eq!(rig.warning().await, "");
+}
+
+#[tokio::test]
 async fn changed_bytes_in_an_index_are_noticed_before_a_hit_is_lost() {
     for (table, column) in [("posting", "offsets"), ("message_block", "documents")] {
         let rig = Rig::new(Sizes::new(60, 5, 500));

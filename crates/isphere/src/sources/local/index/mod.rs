@@ -40,7 +40,8 @@ pub struct Index {
 struct Shared {
     path: PathBuf,
     identity: StoreIdentity,
-    idle: Mutex<Vec<IndexFile>>,
+    /// Each with the number that the file had when it was opened.
+    idle: Mutex<Vec<(Option<u64>, IndexFile)>>,
 }
 
 /// What the index answered, or why it cannot be used, so that the caller reads the store itself.
@@ -55,6 +56,16 @@ pub(super) fn usable<T>(answer: Result<T, IndexError>) -> Result<Result<T, Index
         }
         answer => Ok(answer),
     }
+}
+
+/// What tells a file from another one of the same name; nothing does on Windows, where an open file stays.
+fn file_number(path: &Path) -> Option<u64> {
+    let metadata = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let number = metadata.file_type().is_file().into();
+    Some(number)
 }
 
 /// Where the index of the local store is, in the state folder.
@@ -90,9 +101,15 @@ impl Index {
         question: impl FnOnce(&IndexFile) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
         let idle = || self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = idle().pop();
+        let number = file_number(&self.shared.path);
+        let kept = {
+            let mut idle = idle();
+            // The file may have been removed, or another one put in its place.
+            idle.retain(|(opened, _)| *opened == number);
+            idle.pop()
+        };
         let file = match kept {
-            Some(file) => file,
+            Some((_, file)) => file,
             None => IndexFile::open(&self.shared.path, &self.shared.identity)?,
         };
         let answer = {
@@ -108,7 +125,7 @@ impl Index {
         };
         let mut idle = idle();
         if idle.len() < MAX_IDLE {
-            idle.push(file);
+            idle.push((number, file));
         }
         Ok(answer)
     }
