@@ -37,7 +37,7 @@ pub enum StoreError {
     HalfWritten,
     /// There is a write-ahead log without its shared memory: reading it would create a file beside the store.
     #[error(
-        "the local store has a write-ahead log that nobody has open; start the client once, or remove the copy's -wal file"
+        "the local store has a write-ahead log that nobody has open; start the client once and close it; if this is a copy, copy again while the client is closed"
     )]
     UnopenedLog,
     /// Another program holds it exclusively.
