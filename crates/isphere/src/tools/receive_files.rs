@@ -285,7 +285,7 @@ async fn one(
         || Error::TargetNotFound("there is no file of this file_id there; list files first".to_owned());
     let file = source.file(file_id).await?.ok_or_else(missing)?;
     let is_in = |wanted: &Option<String>, actual: &Option<String>| wanted.is_none() || wanted == actual;
-    if !visible.admits(file.conversation_id.as_deref()).await? {
+    if !visible.admits_file(&file).await? {
         let target_ref = match &file.conversation_id {
             Some(id) => format!("conversation:{id}"),
             None => format!("file:{file_id}"),
@@ -323,7 +323,7 @@ async fn many(
             let mut page = source.files(&query).await?;
             let mut seen = Vec::with_capacity(page.items.len());
             for file in page.items {
-                if visible.admits(file.item.conversation_id.as_deref()).await? {
+                if visible.admits_file(&file.item).await? {
                     seen.push(file);
                 }
             }

@@ -312,7 +312,7 @@ async fn gather(
             let mut page = source.messages(&query).await?;
             let mut seen = Vec::with_capacity(page.items.len());
             for message in page.items {
-                if visible.admits(Some(&message.item.conversation_id)).await? {
+                if visible.admits(&message.item.conversation_id).await? {
                     seen.push(message);
                 }
             }

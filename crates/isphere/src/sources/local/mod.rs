@@ -162,6 +162,11 @@ impl Source for LocalReadonly {
         Box::pin(self.read(move |reader| reader.conversation(&id)))
     }
 
+    fn message<'a>(&'a self, message_id: &'a str) -> Answer<'a, Option<Message>> {
+        let id = message_id.to_owned();
+        Box::pin(self.read(move |reader| reader.message_by_id(&id)))
+    }
+
     fn messages<'a>(&'a self, query: &'a MessageQuery<'a>) -> Answer<'a, Page<Message>> {
         Box::pin(async move {
             let (place, after) = match query.after {

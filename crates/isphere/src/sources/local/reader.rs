@@ -163,6 +163,11 @@ impl Reader {
         self.by_id(Table::Conversations, id, Rows::conversation)
     }
 
+    /// The message of this id, without attachments. Reads a whole part when the store has no index over the ids.
+    pub fn message_by_id(&mut self, id: &str) -> Result<Option<Message>, StoreError> {
+        self.by_id(Table::Messages, id, Rows::message)
+    }
+
     /// The file of this id.
     pub(super) fn file(&mut self, id: &str) -> Result<Option<StoredFile>, StoreError> {
         self.by_id(Table::Files, id, Rows::file)
