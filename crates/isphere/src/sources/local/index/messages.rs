@@ -93,11 +93,10 @@ pub(super) struct MessageChunk {
 }
 
 impl MessageChunk {
-    /// Whether the number of its last message still is that of the same message. It is not when the store numbered its
-    /// rows anew, or gave the number of a removed message to a new one.
-    pub fn is_current(&self, reader: &mut Reader) -> Result<bool, IndexError> {
+    /// Whether its last message still is there under its number.
+    fn has_its_last(&self, reader: &mut Reader) -> Result<bool, IndexError> {
         let last = reader.message(&self.part, self.last_seq)?;
-        Ok(last.is_none_or(|message| message.message_id == self.last_seq_id))
+        Ok(last.is_some_and(|message| message.message_id == self.last_seq_id))
     }
 }
 
@@ -123,6 +122,21 @@ impl IndexFile {
             })
         })?;
         Ok(chunks.collect::<Result<_, _>>()?)
+    }
+
+    /// The chunks that can be believed, in the order of [`Self::message_chunks`]: of each part those up to the last one
+    /// whose last message still is there under its number. Behind it the store may have given the numbers to other
+    /// messages: SQLite uses the numbers of the last rows again when those were removed, and VACUUM numbers rows anew.
+    pub fn current_chunks(&self, reader: &mut Reader) -> Result<Vec<MessageChunk>, IndexError> {
+        let mut current: Vec<MessageChunk> = Vec::new();
+        for chunk in self.message_chunks()?.into_iter().rev() {
+            let is_vouched_for = current.last().is_some_and(|later| later.part == chunk.part);
+            if is_vouched_for || chunk.has_its_last(reader)? {
+                current.push(chunk);
+            }
+        }
+        current.reverse();
+        Ok(current)
     }
 
     fn block(&self, chunk: i64, block: usize) -> Result<Vec<Document>, IndexError> {
@@ -184,13 +198,8 @@ pub(super) fn search(
     let mut filter = Filter::new(asked);
     let mut indexed: BTreeMap<String, i64> = BTreeMap::new();
     let mut runs = Vec::new();
-    let mut chunks = file.message_chunks()?.into_iter().peekable();
-    while let Some(chunk) = chunks.next() {
-        let is_last = chunks.peek().is_none_or(|next| next.part != chunk.part);
-        if is_last && !chunk.is_current(reader)? {
-            // Its messages count as newer than the index.
-            continue;
-        }
+    // The messages of the other chunks count as newer than the index.
+    for chunk in file.current_chunks(reader)? {
         indexed.insert(chunk.part.clone(), chunk.last_seq);
         let is_in_range = asked.since_ms.is_none_or(|since| chunk.newest_at >= since)
             && asked.before.is_none_or(|before| chunk.oldest_at <= before.at_ms);
@@ -338,9 +347,9 @@ impl ChunkRun {
                 return Ok(None);
             }
             let Some(message) = reader.message(&self.chunk.part, document.seq)? else { continue };
-            // A message that got another time is out of the order; it comes back with the next building of its chunk.
+            // A message that got another time keeps its old place until its chunk is built anew: positions depend on it.
             let place = Place { at_ms: document.at, part: self.chunk.part.clone(), seq: document.seq };
-            if message.at_ms() == document.at && filter.admits(reader, &place, &message)? {
+            if filter.admits(reader, &place, &message)? {
                 return Ok(Some((place, message)));
             }
         }

@@ -171,24 +171,16 @@ fn remove_chunk(connection: &Connection, chunk: i64) -> Result<(), IndexError> {
     remove_postings(connection, Space::Messages, chunk)
 }
 
-/// Removes the chunks of parts that are no longer there, and those from the first on whose numbers are no longer those
-/// of the same messages.
+/// Removes the chunks of parts that are no longer there, and those that can no longer be believed.
 fn forget_parts(file: &mut IndexFile, store: &Store, parts: &[String]) -> Result<(), IndexError> {
-    let mut forgotten = Vec::new();
-    // The part of which the rest is forgotten.
-    let mut rest_of: Option<String> = None;
-    for chunk in file.message_chunks()? {
-        let is_kept = rest_of.as_ref() != Some(&chunk.part)
-            && parts.contains(&chunk.part)
-            && unchanged(store, |reader| chunk.is_current(reader))?;
-        if !is_kept {
-            forgotten.push(chunk.chunk);
-            rest_of = Some(chunk.part);
-        }
-    }
+    let current = unchanged(store, |reader| file.current_chunks(reader))?;
+    let is_kept = |chunk: &MessageChunk| {
+        parts.contains(&chunk.part) && current.iter().any(|kept| kept.chunk == chunk.chunk)
+    };
+    let chunks = file.message_chunks()?;
     let transaction = file.write()?;
-    for chunk in forgotten {
-        remove_chunk(&transaction, chunk)?;
+    for chunk in chunks.iter().filter(|chunk| !is_kept(chunk)) {
+        remove_chunk(&transaction, chunk.chunk)?;
     }
     transaction.commit()?;
     Ok(())
