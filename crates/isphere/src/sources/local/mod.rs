@@ -33,7 +33,7 @@ use self::reader::Rows;
 use self::scan::{Found, Scan};
 use self::timeline::{Position, Run, Timeline};
 use super::{Answer, Download, FileQuery, Hit, Lookup, MessageQuery, Page, Positioned, Source, SourceError};
-use crate::model::{Contact, Conversation, FileEntry, Group, Message, SourceName, Warning};
+use crate::model::{Contact, Conversation, FileEntry, Group, LONGEST_ID, Message, SourceName, Warning};
 use crate::search::fold;
 use crate::settings;
 
@@ -208,9 +208,12 @@ impl Source for LocalReadonly {
                 limit: query.limit,
                 after: query.after.map(|text| Position::parse(Table::Files, text)).transpose()?,
             };
-            let run =
-                self.read(move |reader| timeline.read(reader, |rows, row| Ok(rows.file(row)?.entry))).await?;
-            Ok(run_page(run, Vec::new()))
+            let run = self
+                .read(move |reader| {
+                    timeline.read(reader, |rows, row| Ok(rows.file(row)?.map(|file| file.entry)))
+                })
+                .await?;
+            Ok(run_page(run))
         })
     }
 
@@ -258,8 +261,9 @@ fn read_messages(
         Some(page) => page,
         None if place.is_some() && timeline.after.is_none() => return Err(StoreError::Position),
         None => {
-            let warnings = if timeline.needle.is_some() { vec![without_index()] } else { Vec::new() };
-            run_page(timeline.read(reader, Rows::message)?, warnings)
+            let mut page = run_page(timeline.read(reader, Rows::message)?);
+            page.warnings.extend(timeline.needle.is_some().then(without_index));
+            page
         }
     };
     let ids: Vec<&str> = page.items.iter().map(|message| message.item.message_id.as_str()).collect();
@@ -299,7 +303,8 @@ fn found_page<T>(found: Found<T>) -> Page<Hit<T>> {
     page(items.collect(), found.more, if found.by_scan { vec![without_index()] } else { Vec::new() })
 }
 
-fn run_page<T>(run: Run<T>, warnings: Vec<Warning>) -> Page<T> {
+fn run_page<T>(run: Run<T>) -> Page<T> {
+    let warnings = if run.left_out > 0 { vec![rows_left_out(run.left_out)] } else { Vec::new() };
     let items = run.items.into_iter().map(|(item, position)| Positioned { item, position: position.word() });
     page(items.collect(), run.more, warnings)
 }
@@ -313,6 +318,16 @@ fn without_index() -> Warning {
     Warning::new(
         "SEARCH_WITHOUT_INDEX",
         "the whole store was read for this search; `countersign isphere index` builds an index that makes it fast",
+    )
+}
+
+fn rows_left_out(rows: usize) -> Warning {
+    Warning::new(
+        "ROWS_LEFT_OUT",
+        format!(
+            "{rows} rows of this page were left out, for their ids cannot be used: they are missing, longer than \
+             {LONGEST_ID} characters, or hold characters that nobody sees"
+        ),
     )
 }
 
