@@ -14,7 +14,7 @@ use super::cursor::Cursor;
 use super::download;
 use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
 use super::receive_messages::known_conversation;
-use super::{IsphereTools, TOOLSET, arguments, paging, schemas};
+use super::{IsphereTools, TOOLSET, arguments, outside, paging, schemas};
 use crate::access::VisibleConversations;
 use crate::app::{Deadline, Isphere};
 use crate::error::Error;
@@ -347,14 +347,14 @@ impl Arguments {
 impl FileView {
     fn new(file: FileEntry, source: SourceName) -> Self {
         Self {
-            file_id: file.file_id,
-            message_id: file.message_id,
-            conversation_id: file.conversation_id,
-            file_name: paging::name(&file.file_name),
+            file_id: outside::id(&file.file_id),
+            message_id: outside::optional_id(file.message_id.as_ref()),
+            conversation_id: outside::optional_id(file.conversation_id.as_ref()),
+            file_name: outside::file_name(&file.file_name),
             size_bytes: file.size_bytes,
-            mime_type: paging::optional_name(file.mime_type.as_ref()),
+            mime_type: outside::optional_name(file.mime_type.as_ref()),
             created_at: file.created_ms.map(govern::time::iso),
-            download_ref: file.download_ref,
+            download_ref: outside::optional_id(file.download_ref.as_ref()),
             saved_path: None,
             sha256: None,
             source,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::cursor::Cursor;
 use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
 use super::message_view::{MessageView, fit_first};
-use super::{IsphereTools, TOOLSET, arguments, message_view, paging, resolve, schemas};
+use super::{IsphereTools, TOOLSET, arguments, message_view, outside, paging, resolve, schemas};
 use crate::access::VisibleConversations;
 use crate::app::Isphere;
 use crate::error::Error;
@@ -342,9 +342,9 @@ impl Target {
     fn view(&self) -> Option<ConversationView> {
         match self {
             Self::One { conversation, .. } => Some(ConversationView {
-                conversation_id: conversation.conversation_id.clone(),
+                conversation_id: outside::id(&conversation.conversation_id),
                 conversation_type: conversation.conversation_type,
-                display_name: paging::name(&conversation.display_name),
+                display_name: outside::name(&conversation.display_name),
             }),
             Self::Everywhere { .. } => None,
         }
