@@ -265,7 +265,12 @@ impl Flusher {
             }
         };
         if timeout(LAST_TRIES, rest).await.is_err() {
-            tracing::error!(records = batch.len() + self.records.len(), "audit records lost at shutdown");
+            match batch.len() + self.records.len() {
+                0 => tracing::warn!(
+                    "calls were still running at shutdown; their records are not in the audit trail"
+                ),
+                records => tracing::error!(records, "audit records lost at shutdown"),
+            }
         }
     }
 }

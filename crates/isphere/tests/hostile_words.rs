@@ -24,8 +24,8 @@ fn hostile() -> Fake {
     ];
     let mut one = message(0, "c1", &format!("{FORGED} keyword"));
     (one.message_id, one.sender_id, one.sender_name) = (long.clone(), Some(long.clone()), Some(long.clone()));
-    one.attachments[0].file_id = long.clone();
-    one.attachments[0].file_name = long.clone();
+    one.attachments[0].file_id.clone_from(&long);
+    one.attachments[0].file_name.clone_from(&long);
     source.messages = vec![one];
     source.add_file(0, "c1", &long, b"x".to_vec());
     let entry = &mut source.files[0].0;

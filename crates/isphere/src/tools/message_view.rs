@@ -48,7 +48,7 @@ impl MessageView {
         Self {
             message_id: outside::id(&message.message_id),
             conversation_id: outside::id(&message.conversation_id),
-            sender_id: outside::optional_id(message.sender_id.as_ref()),
+            sender_id: outside::optional_id(message.sender_id),
             sender_name: outside::optional_name(message.sender_name.as_ref()),
             content_type: message.content_type,
             hid_text: text.removed,
@@ -120,7 +120,7 @@ fn cleaned(attachment: Attachment) -> Attachment {
         file_id: outside::id(&attachment.file_id),
         file_name: outside::file_name(&attachment.file_name),
         size_bytes: attachment.size_bytes,
-        download_ref: outside::optional_id(attachment.download_ref.as_ref()),
+        download_ref: outside::optional_id(attachment.download_ref),
     }
 }
 

@@ -31,8 +31,8 @@ pub fn id(text: &str) -> String {
 }
 
 /// The same for one that may be missing.
-pub fn optional_id(text: Option<&String>) -> Option<String> {
-    text.map(|text| id(text))
+pub fn optional_id(text: Option<String>) -> Option<String> {
+    text.map(|text| id(&text))
 }
 
 /// At most so many characters of a text, on one line.

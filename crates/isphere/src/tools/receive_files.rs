@@ -348,13 +348,13 @@ impl FileView {
     fn new(file: FileEntry, source: SourceName) -> Self {
         Self {
             file_id: outside::id(&file.file_id),
-            message_id: outside::optional_id(file.message_id.as_ref()),
-            conversation_id: outside::optional_id(file.conversation_id.as_ref()),
+            message_id: outside::optional_id(file.message_id),
+            conversation_id: outside::optional_id(file.conversation_id),
             file_name: outside::file_name(&file.file_name),
             size_bytes: file.size_bytes,
             mime_type: outside::optional_name(file.mime_type.as_ref()),
             created_at: file.created_ms.map(govern::time::iso),
-            download_ref: outside::optional_id(file.download_ref.as_ref()),
+            download_ref: outside::optional_id(file.download_ref),
             saved_path: None,
             sha256: None,
             source,

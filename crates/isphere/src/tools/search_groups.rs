@@ -146,7 +146,7 @@ impl Found {
             display_name: outside::name(&group.display_name),
             group_id: outside::id(&group.group_id),
             member_count: group.member_count,
-            owner_ref: outside::optional_id(group.owner_ref.as_ref()),
+            owner_ref: outside::optional_id(group.owner_ref),
             source,
             confidence,
             raw_ref: group.raw_ref,
