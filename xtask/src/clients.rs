@@ -73,7 +73,7 @@ fn run_half(name: &str, half: &Half, clients: &[Client], tally: &mut Tally) -> R
 
 /// Writes the mails of `tests/clients/mails/NAME` for one run; returns their folder.
 fn filled_mails(data: &Data, name: &str, run: &str) -> Result<PathBuf, String> {
-    let folder = data.folder(&format!("mails-{run}"))?;
+    let folder = data.make_folder(&format!("mails-{run}"))?;
     let failed = |error: std::io::Error| format!("cannot fill in the mails of {name}: {error}");
     for entry in fs::read_dir(paths::workspace().join("tests/clients/mails").join(name)).map_err(failed)? {
         let entry = entry.map_err(failed)?;

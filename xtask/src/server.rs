@@ -96,9 +96,9 @@ impl Half {
                  outbound_dir = '{files}'\noperator_id = 'clients'\n[isphere.local_readonly]\nstore = '{store}'\n"
             )
         })?;
-        data.folder("files")?;
+        data.make_folder("files")?;
         let store = data.folder.join("store.db").display().to_string();
-        let sizes = ["--contacts", "300", "--groups", "30", "--messages", "20000", "--seed", "7"];
+        let sizes = ["--contacts", "300", "--groups", "200", "--messages", "20000", "--seed", "1"];
         data.command(&[&["isphere", "sample"], sizes.as_slice(), &[&store]].concat())?;
         data.command(&["isphere", "index"])?;
         let token = data.command(&[
@@ -129,7 +129,7 @@ impl Data {
     fn new(name: &str, configuration: impl FnOnce(&Path) -> String) -> Result<Self, String> {
         let folder = std::env::temp_dir().join(format!("countersign-{name}-{}", std::process::id()));
         let data = Self { folder };
-        data.folder("")?;
+        data.make_folder("")?;
         fs::write(data.configuration(), configuration(&data.folder))
             .map_err(|error| format!("cannot write {}: {error}", data.configuration().display()))?;
         Ok(data)
@@ -140,8 +140,8 @@ impl Data {
         process::output(&mut self.cli(READY_LIMIT, words))
     }
 
-    /// A folder inside.
-    pub fn folder(&self, name: &str) -> Result<PathBuf, String> {
+    /// Makes a folder inside; an empty name is this folder itself.
+    pub fn make_folder(&self, name: &str) -> Result<PathBuf, String> {
         let folder = self.folder.join(name);
         fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         Ok(folder)

@@ -6,7 +6,7 @@ mod support;
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     os::unix::fs::PermissionsExt,
     process::{Child, Stdio},
 };
@@ -108,12 +108,12 @@ fn the_demo_speaks_the_language_of_the_environment() {
 }
 
 #[test]
-fn the_three_commands_work_as_they_are_printed() {
+fn the_commands_work_as_they_are_printed() {
     let place = Place::empty();
     let (mut process, printed) = start(&place);
     let commands = printed.lines().skip_while(|line| !line.starts_with("Try in")).skip(1);
     let commands: Vec<&str> =
-        commands.filter(|line| !line.starts_with('#') && !line.is_empty()).take(3).collect();
+        commands.filter(|line| !line.starts_with('#') && !line.is_empty()).take(5).collect();
     let outputs: Vec<String> = commands
         .iter()
         .map(|command| {
@@ -128,4 +128,32 @@ fn the_three_commands_work_as_they_are_printed() {
     let reply: Value = serde_json::from_str(&outputs[1]).unwrap();
     assert_eq!(reply["result"]["structuredContent"]["success"], true, "{reply}");
     assert!(outputs[2].contains("PENDING_CONFIRMATION"), "{}", outputs[2]);
+    let reply: Value = serde_json::from_str(&outputs[3]).unwrap();
+    assert_eq!(reply["result"]["structuredContent"]["contacts"][0]["source"], "mock", "{reply}");
+    assert!(outputs[4].contains("[isphere] sources: mock"), "{}", outputs[4]);
+}
+
+#[test]
+fn the_pasted_configurations_of_isphere_serve_the_six_tools_while_the_demo_runs() {
+    let place = Place::empty();
+    let (mut process, printed) = start(&place);
+    let json_text = &printed[printed.find('{').unwrap()..printed.find("\n\nTry").unwrap()];
+    let servers = serde_json::from_str::<Value>(json_text).unwrap()["mcpServers"].take();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let url = servers["isphere"]["url"].as_str().unwrap();
+    let (address, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let (status, over_http) = post(address, &format!("/{path}"), after(&printed, "Token: "), &list).unwrap();
+    assert_eq!((status, path), (200, "isphere/mcp"));
+
+    let stdio = &servers["isphere-stdio"];
+    let arguments = stdio["args"].as_array().unwrap().iter().map(|argument| argument.as_str().unwrap());
+    let mut client = place.command(stdio["command"].as_str().unwrap());
+    client.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut client = client.spawn().unwrap();
+    writeln!(client.stdin.take().unwrap(), "{list}").unwrap();
+    let over_stdio: Value = serde_json::from_slice(&client.wait_with_output().unwrap().stdout).unwrap();
+    terminate(&process);
+    process.wait().unwrap();
+    assert_eq!(over_http["result"]["tools"].as_array().unwrap().len(), 6, "{over_http}");
+    assert_eq!(over_http["result"]["tools"], over_stdio["result"]["tools"]);
 }

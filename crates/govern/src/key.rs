@@ -84,7 +84,7 @@ impl std::fmt::Debug for Key {
 /// Writes a file that nobody else can read and that appears whole or not at all, unless there is one already.
 fn write_new(path: &Path, text: &str, random: &Random) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
+    crate::private::make_folder(folder)?;
     let mut suffix = [0; 8];
     random.fill(&mut suffix);
     let draft = path.with_extension(format!("key.{}", hex(&suffix)));

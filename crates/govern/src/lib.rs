@@ -17,6 +17,7 @@ pub mod key;
 pub mod language;
 pub mod logging;
 pub mod mcp;
+pub mod private;
 pub mod progress;
 pub mod random;
 mod strict;

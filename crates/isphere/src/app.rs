@@ -1,6 +1,5 @@
 //! What the tools work with: the configured sources, the policy, the key that seals cursors, the clock.
 
-use std::fs;
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
@@ -110,7 +109,7 @@ impl Isphere {
         clock: Clock,
         random: Random,
     ) -> Result<Self, OpenError> {
-        fs::create_dir_all(&settings.state_dir)
+        govern::private::make_folder(&settings.state_dir)
             .map_err(|reason| OpenError::StateDir { path: settings.state_dir.clone(), reason })?;
         let inbound = settings
             .inbound_dir

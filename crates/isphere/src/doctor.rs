@@ -16,6 +16,8 @@ use crate::model::SourceName;
 use crate::sending::gate::GateStatus;
 use crate::settings::Settings;
 use crate::sources::choice::Sources;
+use crate::sources::local::index;
+use crate::sources::local::open_configured;
 
 /// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -41,7 +43,7 @@ pub struct Finding {
 }
 
 /// Looks at everything that the `[isphere]` and `[policy]` sections name. Messages are in `language`; those that come
-/// from a source are in English.
+/// from a source are in English. What is wrong with a profile is told with its SQL, so they are for the operator only.
 pub async fn examine(settings: &Settings, policy: &Policy, clock: &Clock) -> Vec<Finding> {
     let examiner = Examiner { settings, policy, language: settings.language };
     let mut findings = vec![examiner.state_dir(), examiner.key()];
@@ -119,8 +121,14 @@ impl Examiner<'_> {
             let subject = format!("[isphere] sources: {}", name.as_str());
             findings.push(match sources.named(*name).await {
                 Ok(_) => self.finding(&subject, State::Ok, "可以读取".to_owned(), "can be read".to_owned()),
-                Err(error) => self.finding(&subject, State::Problem, error.to_string(), error.to_string()),
+                Err(error) => {
+                    let told = self.store_fault(*name).unwrap_or_else(|| error.to_string());
+                    self.finding(&subject, State::Problem, told.clone(), told)
+                }
             });
+        }
+        if self.settings.sources.contains(&SourceName::LocalReadonly) {
+            findings.push(self.index());
         }
         if self.settings.sources.contains(&SourceName::Mock) {
             findings.push(self.finding(
@@ -131,6 +139,27 @@ impl Examiner<'_> {
             ));
         }
         findings
+    }
+
+    /// What the store says to its operator; a source leaves out what an agent must not read, and sends to this command.
+    fn store_fault(&self, name: SourceName) -> Option<String> {
+        let fault = || open_configured(&self.settings.local_readonly).err();
+        (name == SourceName::LocalReadonly).then(fault).flatten().map(|fault| fault.to_string())
+    }
+
+    fn index(&self) -> Finding {
+        const SUBJECT: &str = "search index";
+        let path = index::path(&self.settings.state_dir);
+        if path.exists() {
+            let shown = path.display();
+            return self.finding(SUBJECT, State::Ok, format!("{shown}"), format!("{shown}"));
+        }
+        self.finding(
+            SUBJECT,
+            State::Missing,
+            "还没有；每次搜索都会读取整个存储。执行 countersign isphere index".to_owned(),
+            "none yet, so each search reads the whole store; run countersign isphere index".to_owned(),
+        )
     }
 
     fn folder(&self, key: &str, path: Option<&Path>, purpose: Purpose) -> Finding {
@@ -213,5 +242,28 @@ impl Examiner<'_> {
     fn gate(&self) -> Finding {
         let text = GateStatus::current().explanation(self.language);
         Finding { subject: "sending".to_owned(), state: State::Missing, message: text }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{Sizes, write_store};
+    use crate::settings::LocalReadonly;
+
+    #[tokio::test]
+    async fn what_is_wrong_with_a_profile_is_told_in_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("store.db");
+        let profile = write_store(&store, Sizes::new(3, 1, 5), 1, &mut |_| {}).unwrap().profile;
+        fs::write(&profile, "[contacts]\nselect = 'SELECT nope AS id, 1 AS name FROM contact_info'").unwrap();
+        let settings = Settings {
+            local_readonly: LocalReadonly { store: Some(store), ..LocalReadonly::default() },
+            state_dir: folder.path().join("state"),
+            ..Settings::default()
+        };
+        let findings = examine(&settings, &Policy::default(), &Clock::System).await;
+        let found = findings.iter().find(|finding| finding.state == State::Problem).unwrap();
+        assert!(found.message.starts_with("[contacts]") && found.message.contains("nope"), "{found:?}");
     }
 }

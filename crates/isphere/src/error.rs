@@ -24,7 +24,7 @@ pub enum Error {
     #[error("{0}")]
     TargetNotFound(String),
     /// Several targets have the name that was given.
-    #[error("{} targets match `{name}`; call again with the conversation_id of one of the candidates", .candidates.len())]
+    #[error("several targets match `{name}`; call again with the conversation_id of one of the candidates")]
     AmbiguousTarget {
         /// The name that was given.
         name: String,
@@ -43,6 +43,10 @@ pub enum Error {
     /// A send cannot be executed.
     #[error("{0}")]
     WriteNotReady(String),
+    /// The target of a send cannot be looked up: no source is available (the contract has no SOURCE_UNAVAILABLE for
+    /// sends).
+    #[error("the target cannot be looked up: {0}")]
+    TargetNotLookedUp(SourceError),
     /// A downloaded file was not saved.
     #[error(transparent)]
     Inbound(#[from] InboundError),
@@ -128,11 +132,20 @@ impl Error {
             Self::AmbiguousTarget { .. } => "AMBIGUOUS_TARGET",
             Self::PolicyDenied { .. } => "PERMISSION_DENIED",
             Self::PreviewOnly(_) => "PREVIEW_ONLY",
-            Self::WriteNotReady(_) => "WRITE_NOT_READY",
+            Self::WriteNotReady(_) | Self::TargetNotLookedUp(_) => "WRITE_NOT_READY",
             Self::Inbound(error) => error.code(),
             Self::Outbound(error) => error.code(),
             Self::Refused { refusal, effect } => refusal_code(refusal, *effect),
             Self::Internal { .. } => "INTERNAL_ERROR",
+        }
+    }
+
+    /// The same failure as a send has it: an unavailable source is one more reason why nothing can be sent.
+    #[must_use]
+    pub fn of_send(self) -> Self {
+        match self {
+            Self::Source(reason @ SourceError::Unavailable { .. }) => Self::TargetNotLookedUp(reason),
+            other => other,
         }
     }
 
@@ -150,7 +163,8 @@ impl Error {
     /// Whether the same call may succeed later without anyone doing something.
     fn retryable(&self) -> bool {
         match self {
-            Self::Source(SourceError::Unavailable { retryable, .. }) => *retryable,
+            Self::Source(SourceError::Unavailable { retryable, .. })
+            | Self::TargetNotLookedUp(SourceError::Unavailable { retryable, .. }) => *retryable,
             Self::Source(SourceError::Timeout(_)) | Self::TimedOut { .. } => true,
             Self::Refused { refusal, .. } => {
                 matches!(refusal, Refusal::RateLimited { .. } | Refusal::AuditUnavailable)

@@ -56,7 +56,11 @@ async fn arguments_that_do_not_go_together_are_refused() {
         (json!({"mode": "download", "file_id": "f0"}), "output_dir"),
         (json!({"mode": "download", "output_dir": "a"}), "file_id"),
         (json!({"mode": "upload"}), "mode"),
+        (json!({"limit": 0}), "limit"),
         (json!({"limit": 201}), "limit"),
+        (json!({"limit": -1}), "limit"),
+        (json!({"limit": "20"}), "limit"),
+        (json!({"limit": 1e9}), "limit"),
         (json!({"conversation_id": ""}), "conversation_id"),
     ] {
         let answer = rig.answer(TOOL, arguments.clone()).await;

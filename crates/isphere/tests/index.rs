@@ -418,3 +418,24 @@ fn two_cannot_build_one_index() {
     .unwrap();
     assert!(refused);
 }
+
+#[tokio::test]
+async fn a_profile_that_reads_no_messages_says_so() {
+    let rig = Rig::new(Sizes::new(3, 1, 5));
+    let select = "SELECT user_id AS id, nick_name AS name FROM contact_info";
+    let profile = format!("[contacts]\nselect = '{select}'");
+    std::fs::write(rig.folder.path().join("store.profile.toml"), profile).unwrap();
+    rig.update().unwrap();
+    let error = rig.indexed.messages(&keyword("a")).await.unwrap_err();
+    assert!(error.to_string().contains("no [messages] section"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_can_read_an_index() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let rig = Rig::new(Sizes::new(3, 1, 5));
+    rig.update().unwrap();
+    let folder = rig.index_path().parent().unwrap().metadata().unwrap();
+    assert_eq!(folder.permissions().mode() & 0o777, 0o700);
+}

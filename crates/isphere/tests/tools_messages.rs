@@ -227,3 +227,27 @@ async fn a_megabyte_of_messages_comes_in_pages_within_the_budget() {
     }
     assert_eq!(seen, 400);
 }
+
+#[tokio::test]
+async fn a_long_message_and_long_warnings_fit_in_the_budget_together() {
+    let mut source = Fake::organisation();
+    for number in 0..5 {
+        let name = format!("长名{number}{}", "名".repeat(300));
+        let id = format!("{}{number}", "i".repeat(500));
+        source.conversations.push(common::conversation(
+            &id,
+            isphere::model::ConversationType::Group,
+            &name,
+            None,
+        ));
+    }
+    source.messages.insert(0, message(31, "d1", &"长名".repeat(50_000)));
+    let rig = Rig::new(source);
+    let outcome = rig.outcome(TOOL, json!({"query": "长名"})).await;
+    assert!(outcome.structured().len() <= rig.budget, "{}", outcome.structured().len());
+    let found: serde_json::Value = serde_json::from_str(outcome.structured()).unwrap();
+    assert_eq!(
+        (&found["warnings"][0]["code"], &found["warnings"][1]["code"]),
+        (&json!("NEAREST_NAMES"), &json!("CONTENT_TRUNCATED"))
+    );
+}

@@ -120,7 +120,7 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Output(#[from] PrintError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address} ({}); choose another address with --listen", reason.kind())]
+    #[error("cannot listen on {address} ({}); choose another address", reason.kind())]
     Listen {
         /// The address.
         address: String,

@@ -226,7 +226,7 @@ impl FileTokens {
         change: impl FnOnce(&mut Vec<Token>) -> Result<(), TokenFileError>,
     ) -> Result<(), TokenFileError> {
         let not_written = |reason| TokenFileError::NotWritten { path: self.path.clone(), reason };
-        fs::create_dir_all(folder(&self.path)).map_err(not_written)?;
+        crate::private::make_folder(folder(&self.path)).map_err(not_written)?;
         let lock = private().create(true).truncate(false).open(beside(&self.path, ".lock"));
         let lock = lock.map_err(not_written)?;
         // Held for as long as it takes to write a small file, by whichever process.

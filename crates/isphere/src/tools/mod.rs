@@ -49,15 +49,11 @@ impl Service for IsphereTools {
     }
 
     fn refuse(&self, tool: &Tool<Self>, refusal: &Refusal, call: &Call<'_>) -> Outcome {
-        let mode = match tool.scope {
-            "send" => ExecutionMode::Preview,
-            _ => ExecutionMode::Read,
-        };
-        let attempt = self.attempt(tool.name, call, Preference::Auto, mode);
         let error = Error::Refused { refusal: refusal.clone(), effect: tool.effect };
+        let attempt = self.attempt(tool.name, call, Preference::Auto, ExecutionMode::Read);
         match tool.name {
-            send_message::NAME => self.failure::<send_message::Message>(attempt, &error),
-            send_file::NAME => self.failure::<send_file::SentFile>(attempt, &error),
+            send_message::NAME => send_message::refuse(self, call, error),
+            send_file::NAME => send_file::refuse(self, call, error),
             search_groups::NAME => self.failure::<search_groups::GroupPage>(attempt, &error),
             receive_messages::NAME => self.failure::<receive_messages::MessagePage>(attempt, &error),
             receive_files::NAME => self.failure::<receive_files::FilePage>(attempt, &error),

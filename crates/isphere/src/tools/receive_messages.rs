@@ -2,6 +2,7 @@
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use govern::budget::json_len;
 use govern::mcp::schema::{array, nullable_object, object, typed};
 use govern::tool::{Call, Effect, Hints, Outcome, SchemaProfile, Tool};
 use serde::{Deserialize, Serialize};
@@ -214,8 +215,9 @@ async fn read(
             "characters that hide text were removed from messages",
         ));
     }
-    let used = ENVELOPE_BYTES + govern::budget::json_len(&conversation);
-    if fit_first(&mut page.items, budget.saturating_sub(used)) {
+    let used = ENVELOPE_BYTES + json_len(&conversation);
+    let room = budget.saturating_sub(used + json_len(&attempt.warnings));
+    if fit_first(&mut page.items, room) {
         let message = "a message is larger than an answer may be, so the end of its text or its list of files was left out";
         attempt.warn(Warning::new("CONTENT_TRUNCATED", message));
     }

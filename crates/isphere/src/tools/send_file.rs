@@ -70,6 +70,7 @@ struct Arguments {
     target_id: String,
     file_path: String,
     caption: Option<String>,
+    #[expect(dead_code, reason = "asked_phase reads it, also when the rest is wrong")]
     execution_mode: Option<Phase>,
     idempotency_key: Option<String>,
     source_preference: Option<FilePreference>,
@@ -142,16 +143,8 @@ fn run<'a>(tools: &'a IsphereTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
     async move {
         let app = &tools.0;
         let parsed = call.parse::<Arguments>();
-        let (phase, preference) = match &parsed {
-            Ok(arguments) => (arguments.execution_mode.unwrap_or_default(), arguments.preference()),
-            Err(_) => (Phase::default(), Preference::Auto),
-        };
-        let mut draft = Draft {
-            phase,
-            attempt: tools.attempt(NAME, &call, preference, phase.into()),
-            body: SentFile::begin(phase),
-            recorded: Recorded { connector: Some(DEFAULT_CONNECTOR), ..Recorded::default() },
-        };
+        let preference = parsed.as_ref().map_or(Preference::Auto, Arguments::preference);
+        let mut draft = begin(tools, &call, preference);
         let result = match parsed {
             Ok(arguments) => app.within_limit(send(app, &arguments, &mut draft)).await,
             Err(fault) => Err(fault.into()),
@@ -159,6 +152,21 @@ fn run<'a>(tools: &'a IsphereTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
         draft.answer(&app.clock, result)
     }
     .boxed()
+}
+
+/// The answer to a call that was not let through.
+pub fn refuse(tools: &IsphereTools, call: &Call<'_>, error: Error) -> Outcome {
+    begin(tools, call, Preference::Auto).answer(&tools.0.clock, Err(error))
+}
+
+fn begin(tools: &IsphereTools, call: &Call<'_>, preference: Preference) -> Draft<SentFile> {
+    let phase = sending::asked_phase(call);
+    Draft {
+        phase,
+        attempt: tools.attempt(NAME, call, preference, phase.into()),
+        body: SentFile::begin(phase),
+        recorded: Recorded { connector: Some(DEFAULT_CONNECTOR), ..Recorded::default() },
+    }
 }
 
 /// Goes as far as the phase goes and notes in `draft` what is known on the way. Answers the summary.

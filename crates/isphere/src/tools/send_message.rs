@@ -98,6 +98,7 @@ struct Arguments {
     content_text: String,
     content_sha256: String,
     idempotency_key: String,
+    #[expect(dead_code, reason = "asked_phase reads it, also when the rest is wrong")]
     execution_mode: Option<Phase>,
     source_preference: Option<IgnoredAny>,
 }
@@ -171,21 +172,29 @@ fn output(profile: SchemaProfile) -> Value {
 fn run<'a>(tools: &'a IsphereTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
     async move {
         let app = &tools.0;
-        let parsed = call.parse::<Arguments>();
-        let phase = parsed.as_ref().ok().and_then(|arguments| arguments.execution_mode).unwrap_or_default();
-        let mut draft = Draft {
-            phase,
-            attempt: tools.attempt(NAME, &call, Preference::Auto, phase.into()),
-            body: Message::begin(phase),
-            recorded: Recorded { connector: Some(DEFAULT_CONNECTOR), ..Recorded::default() },
-        };
-        let result = match parsed {
+        let mut draft = begin(tools, &call);
+        let result = match call.parse::<Arguments>() {
             Ok(arguments) => app.within_limit(send(app, &arguments, &mut draft)).await,
             Err(fault) => Err(fault.into()),
         };
         draft.answer(&app.clock, result)
     }
     .boxed()
+}
+
+/// The answer to a call that was not let through.
+pub fn refuse(tools: &IsphereTools, call: &Call<'_>, error: Error) -> Outcome {
+    begin(tools, call).answer(&tools.0.clock, Err(error))
+}
+
+fn begin(tools: &IsphereTools, call: &Call<'_>) -> Draft<Message> {
+    let phase = sending::asked_phase(call);
+    Draft {
+        phase,
+        attempt: tools.attempt(NAME, call, Preference::Auto, phase.into()),
+        body: Message::begin(phase),
+        recorded: Recorded { connector: Some(DEFAULT_CONNECTOR), ..Recorded::default() },
+    }
 }
 
 /// Goes as far as the phase goes and notes in `draft` what is known on the way. Answers the summary.

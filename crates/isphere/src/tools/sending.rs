@@ -2,8 +2,8 @@
 
 use govern::clock::Clock;
 use govern::language::Language;
-use govern::tool::Outcome;
-use serde::Serialize;
+use govern::tool::{Call, Outcome};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::envelope::{Attempt, ExecutionMode, Facts};
@@ -50,13 +50,24 @@ impl<T: Serialize + Default> Draft<T> {
     /// is known, above all that nothing was sent (contract: R6b rule).
     pub fn answer(self, clock: &Clock, result: Result<String, Error>) -> Outcome {
         let facts = self.attempt.facts.clone();
-        let outcome = match (result, self.phase) {
+        let outcome = match (result.map_err(Error::of_send), self.phase) {
             (Ok(summary), _) => self.attempt.answer(clock, &self.body, None, &summary),
             (Err(error), Phase::Preview) => self.attempt.answer(clock, &T::default(), Some(&error), ""),
             (Err(error), Phase::Production) => self.attempt.answer(clock, &self.body, Some(&error), ""),
         };
         outcome.detail(&Detail { facts: &facts, recorded: &self.recorded })
     }
+}
+
+/// How far the caller wants the send to go, also when the rest of the arguments is wrong or the call is refused: an
+/// answer to production always says that nothing was sent.
+pub fn asked_phase(call: &Call<'_>) -> Phase {
+    #[derive(Deserialize)]
+    struct Asked {
+        execution_mode: Option<Phase>,
+    }
+    let asked = serde_json::from_str::<Asked>(call.arguments.get()).ok();
+    asked.and_then(|asked| asked.execution_mode).unwrap_or_default()
 }
 
 /// A preview is noted in the ledger. Production is compared with what is noted there and then ends at the gate, which

@@ -63,6 +63,32 @@ async fn an_exclusive_lock_is_an_error_that_may_pass() {
 }
 
 #[tokio::test]
+async fn a_client_that_keeps_its_log_to_itself_has_the_store_locked() {
+    let fixture = Fixture::chat(3);
+    let client = fixture.writer();
+    client
+        .execute_batch(
+            "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; INSERT INTO room VALUES ('g9', 'x', NULL, 0)",
+        )
+        .unwrap();
+    let names = || {
+        let entries = std::fs::read_dir(fixture.folder.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names();
+    assert!(
+        before.contains("store.db-wal".as_ref() as &std::ffi::OsStr)
+            && !before.contains("store.db-shm".as_ref() as &std::ffi::OsStr)
+    );
+    let refused = refusal(&fixture.source()).await;
+    assert!(
+        matches!(&refused, SourceError::Unavailable { retryable: true, message } if message.contains("locked")),
+        "{refused}"
+    );
+    assert_eq!(names(), before);
+}
+
+#[tokio::test]
 async fn a_half_written_store_is_refused_and_left_alone() {
     let fixture = Fixture::chat(200);
     let writer = fixture.writer();

@@ -158,6 +158,10 @@ async fn a_table_of_messages_for_each_month() {
     let (_fixture, source, inspection, profile) = proposed(&(month(1, 0) + &month(2, 1) + &month(3, 2)));
     assert_eq!(inspection.tables.len(), 1);
     assert_eq!((inspection.tables[0].split, inspection.tables[0].rows), (Some(3), 3));
+    assert!(
+        profile.contains("# - im_msg_[0-9]*: 3 tables, 3 rows; guid (text), talker (text), body (blob), "),
+        "{profile}"
+    );
     let found = messages(&source, "r").await;
     let ids: Vec<&str> = found.iter().map(|message| message.message_id.as_str()).collect();
     assert_eq!(ids, ["k3", "k2", "k1"], "{profile}");
@@ -193,6 +197,9 @@ fn nothing_recognised_is_said_and_strange_names_do_no_harm() {
     );
     let profile = propose(&inspect(&fixture.store).unwrap());
     assert!(Profile::parse(&profile).unwrap_err().to_string().contains("no section"), "{profile}");
+    let tables: Vec<&str> = profile.lines().filter(|line| line.starts_with("# - ")).collect();
+    assert_eq!(tables.len(), 4, "{profile}");
+    assert!(tables.contains(&r"# - a\'\'\'b: 0 rows; x\ny (null)"), "{profile}");
 }
 
 #[tokio::test]

@@ -54,6 +54,34 @@ async fn production_says_that_it_is_blocked_also_when_something_else_is_wrong() 
     assert!(message["target"].is_null());
     let file = desk.send_file(production).await;
     assert_eq!((code(&file), file["send_status"].as_str()), ("TARGET_NOT_FOUND", Some("rejected")));
+
+    let incomplete = json!({"execution_mode": "production", "target_id": "-", "target_type": 5});
+    let message = desk.send_message(incomplete.clone()).await;
+    assert_eq!((code(&message), message["send_status"].as_str()), ("INVALID_ARGUMENT", Some("blocked")));
+    assert_eq!(message["audit"]["execution_mode"], "production");
+    let file = desk.send_file(incomplete).await;
+    assert_eq!((code(&file), file["send_status"].as_str()), ("INVALID_ARGUMENT", Some("rejected")));
+}
+
+#[tokio::test]
+async fn production_that_is_not_let_through_says_that_it_is_blocked() {
+    let policy = Policy { per_minute: std::num::NonZeroU32::new(1), ..Policy::default() };
+    for (tool, arguments, status) in
+        [("isphere_send_message", message(), "blocked"), ("isphere_send_file", file(), "rejected")]
+    {
+        let desk = Desk::with(policy.clone(), true);
+        let production = changed(arguments.clone(), json!({"execution_mode": "production"}));
+        desk.call_as(Caller::local(), tool, arguments.clone()).await;
+        let answer = desk.call_as(Caller::local(), tool, production).await["structuredContent"].clone();
+        assert_eq!((code(&answer), answer["send_status"].as_str()), ("WRITE_NOT_READY", Some(status)));
+        assert_eq!(answer["audit"]["execution_mode"], "production");
+        assert_eq!(
+            (&answer["error"]["retryable"], &answer["error"]["retry_after_ms"]),
+            (&json!(true), &json!(60_000))
+        );
+        let preview = desk.call_as(Caller::local(), tool, arguments).await["structuredContent"].clone();
+        assert_eq!((code(&preview), &preview["send_status"]), ("WRITE_NOT_READY", &json!(null)));
+    }
 }
 
 #[tokio::test]
@@ -200,9 +228,11 @@ async fn a_file_that_is_not_there_and_a_server_without_a_folder_say_so() {
 async fn without_a_source_no_target_can_be_looked_up() {
     let desk = Desk::with(Policy::default(), false);
     let answer = desk.send_message(json!({})).await;
-    assert_eq!((code(&answer), answer["error"]["retryable"].as_bool()), ("SOURCE_UNAVAILABLE", Some(true)));
+    assert_eq!((code(&answer), answer["error"]["retryable"].as_bool()), ("WRITE_NOT_READY", Some(true)));
+    assert!(answer["error"]["message"].as_str().unwrap().contains("the office is closed"), "{answer}");
     let answer = Desk::new().send_file(json!({"source_preference": "network"})).await;
-    assert_eq!((code(&answer), answer["audit"]["source"].as_str()), ("SOURCE_UNAVAILABLE", Some("network")));
+    assert_eq!((code(&answer), answer["audit"]["source"].as_str()), ("WRITE_NOT_READY", Some("network")));
+    assert_eq!(answer["error"]["retryable"], false);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ mod hotel;
 mod isphere;
 
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{File, OpenOptions, TryLockError},
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
@@ -77,7 +77,7 @@ impl Demo {
 }
 
 fn make_folder(folder: &Path) -> Result<PathBuf, CommandError> {
-    fs::create_dir_all(folder)
+    govern::private::make_folder(folder)
         .and_then(|()| folder.canonicalize())
         .map_err(|reason| file_error(folder, reason))
 }

@@ -253,6 +253,8 @@ fn read_messages(
     timeline: &Timeline,
     place: Option<&Place>,
 ) -> Result<Page<Message>, StoreError> {
+    // Before the index is asked, which only says that there are none.
+    reader.rows(Table::Messages)?;
     let indexed = match index.filter(|_| timeline.after.is_none() || place.is_some()) {
         Some(index) => indexed_messages(reader, index, timeline, place)?,
         None => None,

@@ -87,7 +87,7 @@ impl Opener {
         match (self.companion("-wal"), self.companion("-shm")) {
             (None | Some(0), _) => Ok(Plan::Immutable(fingerprint)),
             (Some(_), Some(_)) => Ok(Plan::Log { inode: fingerprint.inode }),
-            (Some(_), None) => Err(StoreError::UnopenedLog),
+            (Some(_), None) => Err(self.unopened_log(fingerprint.inode)),
         }
     }
 
@@ -122,6 +122,15 @@ impl Opener {
             }
             _ if matches!(error, StoreError::HalfWritten) => StoreError::Changed,
             _ => error,
+        }
+    }
+
+    /// What a log without shared memory means: a client that has the store for itself keeps that in its own memory, and
+    /// otherwise the log was left over. Nothing is made by trying.
+    fn unopened_log(&self, inode: u64) -> StoreError {
+        match self.open(&Plan::Log { inode }) {
+            Err(StoreError::Locked) => StoreError::Locked,
+            _ => StoreError::UnopenedLog,
         }
     }
 

@@ -51,7 +51,7 @@ pub struct Changes {
 /// profile. What was committed when it is interrupted is kept, and the next run goes on from there.
 pub fn update(store: &Store, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Summary, IndexError> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+        govern::private::make_folder(folder)?;
     }
     // Held until the file is closed, at the end of this function or of the process.
     let lock = File::create(path.with_added_extension("lock"))?;

@@ -9,14 +9,20 @@ use crate::sources::local::profile::Table;
 use crate::sources::local::projection::quoted;
 use crate::sources::local::value::BlobText;
 
-/// A profile for what was found, in TOML, with comments that say what was guessed and what is missing. It loads when
-/// contacts or messages were recognised; the operator is meant to read it before use.
+/// A profile for what was found, in TOML, with comments that say which tables, columns and counts there are, what was
+/// guessed and what is missing. It loads when contacts or messages were recognised; the operator is meant to read it
+/// before use.
 pub fn propose(inspection: &Inspection) -> String {
     let choices = choose(inspection);
     let mut profile = String::from(
         "# Proposed by `countersign isphere inspect`. Names and values were guessed from; read it before use.\n\
-         # timezone = \"+08:00\"   # of written times without an offset\n",
+         # timezone = \"+08:00\"   # of written times without an offset\n\
+         #\n\
+         # Tables, the number of their rows, and their columns with what they hold:\n",
     );
+    for table in &inspection.tables {
+        let _ = writeln!(profile, "{}", overview(table));
+    }
     for table in Table::ALL {
         let _ = writeln!(profile);
         match choices.get(&table) {
@@ -25,6 +31,17 @@ pub fn propose(inspection: &Inspection) -> String {
         }
     }
     profile
+}
+
+/// A table in one line of comment, whatever its names hold.
+fn overview(table: &InspectedTable) -> String {
+    let columns = table.columns.iter().map(|column| {
+        let unit = column.time.map_or_else(String::new, |unit| format!(", perhaps {}", unit.as_str()));
+        format!("{} ({}{unit})", column.name.escape_debug(), column.holds)
+    });
+    let several = table.split.map_or_else(String::new, |count| format!("{count} tables, "));
+    let columns: Vec<String> = columns.collect();
+    format!("# - {}: {several}{} rows; {}", table.name.escape_debug(), table.rows, columns.join(", "))
 }
 
 /// A table that was recognised, and its columns by their canonical names.
