@@ -71,6 +71,22 @@ async fn duplicate_keys_and_too_many_levels() {
     refused(deep, 400, -32600, INVALID, Some(json!(7))).await;
 }
 
+/// What `JSON.stringify` makes of a text that was cut within an emoji.
+#[tokio::test]
+async fn half_a_surrogate_pair_is_refused_to_the_one_who_asked() {
+    for half in [r"\ud83d", r"\ude00", r"\ud83d\ud83d"] {
+        for id in [json!(7), json!("x\"y")] {
+            let message = format!(
+                r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"name":"echo","arguments":{{"text":"a{half}"}}}},"id":{id}}}"#
+            );
+            refused(message, 400, -32700, INVALID, Some(id)).await;
+        }
+        refused(format!(r#"{{"jsonrpc":"2.0","id":"{half}","method":"ping"}}"#), 400, -32700, INVALID, None)
+            .await;
+    }
+    refused(r#"{"jsonrpc":"2.0","id":1,"method":"ping"} {"id":2}"#, 400, -32700, INVALID, None).await;
+}
+
 #[tokio::test]
 async fn params_that_are_not_what_the_method_needs() {
     for params in [json!([]), json!("x"), json!(1)] {

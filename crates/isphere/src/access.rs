@@ -7,12 +7,14 @@ use govern::gate::Policy;
 use thiserror::Error as ThisError;
 
 use crate::error::Error;
-use crate::model::{Contact, Conversation, ConversationType, Group};
+use crate::model::{Contact, Conversation, ConversationType, FileEntry, Group};
 use crate::sources::{Source, SourceError};
 
 /// The lists of the policy. `deny` wins; an `allow` that is not empty allows only what it lists. A listed contact
 /// or group stands for the conversation with it as well. What is denied is hidden from every list, and asking for it by
-/// its id is refused.
+/// its id is refused. Where there are lists, a message or file that belongs to no known conversation is hidden, for it
+/// may belong to a denied one. What stays: a denied person as the author in a group that may be seen, and as the owner of
+/// a group.
 #[derive(Debug, Default)]
 pub struct Access {
     allow: Entries,
@@ -105,20 +107,35 @@ impl<'a> VisibleConversations<'a> {
         Self { access, source, known: Mutex::default() }
     }
 
-    /// Whether what belongs to this conversation may be seen. Without a conversation, it may unless there is an `allow`
-    /// list.
-    pub async fn admits(&self, conversation_id: Option<&str>) -> Result<bool, SourceError> {
+    /// Whether what belongs to this conversation may be seen. One that the source does not know is not admitted where
+    /// there are lists.
+    pub async fn admits(&self, conversation_id: &str) -> Result<bool, SourceError> {
         if self.access.is_open() {
             return Ok(true);
         }
-        let Some(id) = conversation_id else { return Ok(self.access.allow.is_empty()) };
-        if let Some(known) = self.known().get(id) {
+        if let Some(known) = self.known().get(conversation_id) {
             return Ok(*known);
         }
-        let found = self.source.conversation(id).await?;
+        let found = self.source.conversation(conversation_id).await?;
         let admitted = found.is_some_and(|conversation| self.access.conversation(&conversation));
-        self.known().insert(id.to_owned(), admitted);
+        self.known().insert(conversation_id.to_owned(), admitted);
         Ok(admitted)
+    }
+
+    /// Whether this file may be seen: by its conversation or, where its row names none, by that of its message. A file
+    /// of neither is not admitted where there are lists.
+    pub async fn admits_file(&self, file: &FileEntry) -> Result<bool, SourceError> {
+        if self.access.is_open() {
+            return Ok(true);
+        }
+        if let Some(conversation_id) = &file.conversation_id {
+            return self.admits(conversation_id).await;
+        }
+        let Some(message_id) = &file.message_id else { return Ok(false) };
+        match self.source.message(message_id).await? {
+            Some(message) => self.admits(&message.conversation_id).await,
+            None => Ok(false),
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, bool>> {

@@ -1,8 +1,23 @@
 //! What every source speaks of: people, groups, conversations, messages and files (contract: the outputs of the tools).
 
+use govern::text::visible;
 use serde::{Deserialize, Serialize};
 
 use crate::search::text_contains;
+
+/// The longest id that an agent can use, in characters.
+pub const LONGEST_ID: usize = 512;
+
+/// Whether an agent can use this id. Not one that is blank, longer than [`LONGEST_ID`], breaks a line, or holds characters
+/// that nobody sees: it could not be given back as it came, or would show as something that it is not.
+pub fn is_usable_id(id: &str) -> bool {
+    let breaks_line =
+        |character: char| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}');
+    !id.trim().is_empty()
+        && id.chars().nth(LONGEST_ID).is_none()
+        && !id.chars().any(breaks_line)
+        && visible(id).text == id
+}
 
 /// Where something was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -213,5 +228,22 @@ impl Warning {
     /// A warning.
     pub fn new(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_usable_when_it_can_be_seen_and_given_back() {
+        for id in ["u1", "wxid_张三@im.example", "a b", "\"\\", "👩‍💻", &"报".repeat(LONGEST_ID)] {
+            assert!(is_usable_id(id), "{id:?}");
+        }
+        let hostile =
+            ["", " ", "a\nb", "a\tb", "a\u{1b}[31m", "a\u{202E}b", "a\u{200B}b", "a\u{2028}b", "a\0"];
+        for id in hostile.into_iter().chain([&*"x".repeat(LONGEST_ID + 1)]) {
+            assert!(!is_usable_id(id), "{id:?}");
+        }
     }
 }

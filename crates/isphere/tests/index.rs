@@ -326,6 +326,70 @@ async fn edited_and_removed_messages_are_seen_as_they_are() {
     }
 }
 
+/// SQLite numbers rows anew when it compacts a file, and uses the numbers of the last rows again when they are gone.
+#[tokio::test]
+async fn messages_that_got_other_numbers_are_found_before_and_after_an_update() {
+    let renumber = "CREATE TEMP TABLE kept AS SELECT * FROM chat_message ORDER BY seq; DELETE FROM chat_message;
+        INSERT INTO chat_message SELECT rowid, msg_id, session_id, from_id, from_name, msg_type, content, send_time,
+            recv_time, is_recalled FROM kept;";
+    for what_happens in [
+        "DELETE FROM chat_message WHERE seq % 7 = 0; RENUMBER",
+        "DELETE FROM chat_message WHERE seq < 300; RENUMBER",
+        "DELETE FROM chat_message WHERE seq > 900",
+        "DELETE FROM chat_message WHERE seq > 700",
+        "DELETE FROM chat_message WHERE seq = 450 OR seq = 700",
+        "DELETE FROM chat_message",
+    ] {
+        let rig = Rig::new(Sizes::new(50, 5, 800));
+        rig.update().unwrap();
+        let client = rig.client();
+        receive(&client, 200, 1_700_000_000_000, "后来的");
+        rig.update().unwrap();
+        assert_eq!(rig.chunks(), 2);
+        client.execute_batch(&what_happens.replace("RENUMBER", renumber)).unwrap();
+        rig.messages_are_the_same(ALL_MESSAGES).await;
+        if what_happens != "DELETE FROM chat_message" {
+            receive(&client, 50, 1_900_000_000_000, "接了旧号码");
+            assert_eq!(rig.messages_are_the_same(keyword("旧号码")).await, 50, "{what_happens}");
+        }
+        rig.messages_are_the_same(ALL_MESSAGES).await;
+        rig.update().unwrap();
+        rig.messages_are_the_same(ALL_MESSAGES).await;
+        rig.messages_are_the_same(keyword("后来")).await;
+        assert_eq!(rig.update().unwrap().messages_added, 0, "{what_happens}");
+    }
+}
+
+#[tokio::test]
+async fn a_message_whose_time_is_corrected_is_not_lost() {
+    let rig = Rig::new(Sizes::new(50, 5, 300));
+    receive(&rig.client(), 3, 1_700_000_000_000, "改时间");
+    receive(&rig.client(), 3, 1_800_000_000_000, "后面");
+    rig.update().unwrap();
+    rig.client()
+        .execute("UPDATE chat_message SET send_time = send_time + 5 WHERE content = '改时间'", [])
+        .unwrap();
+    assert_eq!(rig.messages_are_the_same(keyword("改时间")).await, 3);
+}
+
+/// Only the beginning of a field is searched, with an index and without.
+#[tokio::test]
+async fn very_long_names_are_searched_to_the_same_depth() {
+    let rig = Rig::new(Sizes::new(50, 5, 100));
+    let long = |tail: &str| format!("{}界内{}{tail}", "张".repeat(250), "三".repeat(100_000));
+    rig.client().execute("UPDATE contact_info SET nick_name = ?1 WHERE rowid = 7", [long("界外")]).unwrap();
+    for _ in 0..2 {
+        for (query, count) in [("界内", 1), ("界外", 0), ("zhangzhang", 1), ("张张张", 1)] {
+            rig.people_are_the_same(query, true, 10).await;
+            let lookup = Lookup { query, include_inactive: true, limit: 5, after: None };
+            let found = rig.indexed.contacts(&lookup).await.unwrap();
+            let long = found.items.iter().filter(|hit| hit.item.item.display_name.len() > 100_000);
+            assert_eq!(long.count(), count, "{query}");
+        }
+        rig.update().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn many_small_updates_leave_few_chunks() {
     let rig = Rig::new(Sizes::new(50, 5, 200));

@@ -195,10 +195,16 @@ async fn rows_are_found_by_id_and_unknown_ids_give_none(source: &dyn Source, kno
     for file in &known.files {
         assert_eq!(source.file(&file.file_id).await.unwrap().map(plain_file).as_ref(), Some(file));
     }
+    for message in known.messages.iter().step_by(500) {
+        let found = source.message(&message.message_id).await.unwrap().unwrap();
+        assert_eq!((&found.conversation_id, &found.text), (&message.conversation_id, &message.text));
+        assert!(found.attachments.is_empty());
+    }
     for unknown in ["", "u", "u00000300", "U00000001", "' OR 1=1 --", "u00000001\0", "🎉"] {
         assert_eq!(source.contact(unknown).await.unwrap(), None, "{unknown:?}");
         assert_eq!(source.group(unknown).await.unwrap(), None, "{unknown:?}");
         assert_eq!(source.conversation(unknown).await.unwrap(), None, "{unknown:?}");
+        assert_eq!(source.message(unknown).await.unwrap(), None, "{unknown:?}");
         assert_eq!(source.file(unknown).await.unwrap(), None, "{unknown:?}");
         assert!(matches!(source.download(unknown).await, Err(SourceError::NotFound(_))), "{unknown:?}");
     }

@@ -86,18 +86,15 @@ impl<'a> Message<'a> {
         let refuse = |fault: Fault, id: Option<&str>| Box::new(fault.reply(id));
         let text = std::str::from_utf8(raw)
             .map_err(|_| refuse(Fault::parse("the request is not valid UTF-8"), None))?;
-        strict::check(text).map_err(|fault| match fault {
-            DocumentFault::NotJson(reason) => {
-                refuse(Fault::parse(format!("the request is not JSON: {reason}")), None)
-            }
-            DocumentFault::DuplicateKey => refuse(
-                Fault::request("the request has an object with the same key twice"),
-                readable_id(raw).as_deref(),
-            ),
-            DocumentFault::TooDeep => refuse(
-                Fault::request("the request is nested deeper than 64 levels"),
-                readable_id(raw).as_deref(),
-            ),
+        strict::check(text).map_err(|fault| {
+            let fault = match fault {
+                DocumentFault::NotJson(reason) => Fault::parse(format!("the request is not JSON: {reason}")),
+                DocumentFault::DuplicateKey => {
+                    Fault::request("the request has an object with the same key twice")
+                }
+                DocumentFault::TooDeep => Fault::request("the request is nested deeper than 64 levels"),
+            };
+            refuse(fault, readable_id(raw).as_deref())
         })?;
         if !is_object(text) {
             let message = "a request must be one JSON-RPC object; batches are not supported";
@@ -199,7 +196,8 @@ fn cancelled_id(method: &str, params: Option<&RawValue>) -> Option<String> {
     Some(cancelled.request_id.get().to_owned())
 }
 
-/// The id in a request that is not read further, when it has exactly one that is good.
+/// The id in a request that is not read further, when it has exactly one that is good: without it, a client would wait for
+/// ever. What follows the JSON grammar is enough, so a text with half of a surrogate pair elsewhere does no harm.
 pub(super) fn readable_id(raw: &[u8]) -> Option<String> {
     struct Ids;
     impl<'de> Visitor<'de> for Ids {
@@ -220,8 +218,13 @@ pub(super) fn readable_id(raw: &[u8]) -> Option<String> {
         }
     }
     let mut deserializer = serde_json::Deserializer::from_slice(raw);
-    match deserializer.deserialize_map(Ids).ok()?.as_slice() {
-        [id] if is_id(id.get()) => Some(id.get().to_owned()),
+    let ids = deserializer.deserialize_map(Ids).ok()?;
+    deserializer.end().ok()?;
+    match ids.as_slice() {
+        // Parsed as well: an id with half of a surrogate pair is no text.
+        [id] if is_id(id.get()) && serde_json::from_str::<serde_json::Value>(id.get()).is_ok() => {
+            Some(id.get().to_owned())
+        }
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::fold::fold;
+use super::fold::{fold, fold_field};
 use super::pinyin::{self, Reach, Spelling, Syllables};
 
 /// How a query matches, the best first. An item has the best class that holds.
@@ -154,7 +154,7 @@ impl Query {
         if self.folded.is_empty() {
             return None;
         }
-        let name = fold(fields.name);
+        let name = fold_field(fields.name);
         let account = self.place(fields.account);
         let in_name = place(&name, &self.folded);
         let whole_id = fold(fields.id) == self.folded;
@@ -190,7 +190,7 @@ impl Query {
     }
 
     fn place(&self, field: Option<&str>) -> Option<Place> {
-        let folded: Cow<'_, str> = fold(field?);
+        let folded: Cow<'_, str> = fold_field(field?);
         place(&folded, &self.folded)
     }
 }

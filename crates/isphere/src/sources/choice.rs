@@ -251,6 +251,9 @@ mod tests {
         fn conversation<'a>(&'a self, _: &'a str) -> Answer<'a, Option<Conversation>> {
             nothing()
         }
+        fn message<'a>(&'a self, _: &'a str) -> Answer<'a, Option<Message>> {
+            nothing()
+        }
         fn messages<'a>(&'a self, _: &'a MessageQuery<'a>) -> Answer<'a, Page<Message>> {
             nothing()
         }

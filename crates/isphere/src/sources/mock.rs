@@ -144,6 +144,11 @@ impl Source for Mock {
         Box::pin(ready(Ok(found.cloned())))
     }
 
+    fn message<'a>(&'a self, message_id: &'a str) -> Answer<'a, Option<Message>> {
+        let found = self.messages.iter().find(|message| message.message_id == message_id);
+        Box::pin(ready(Ok(found.map(|message| Message { attachments: Vec::new(), ..message.clone() }))))
+    }
+
     fn messages<'a>(&'a self, query: &'a MessageQuery<'a>) -> Answer<'a, Page<Message>> {
         Box::pin(ready(self.messages_page(query)))
     }

@@ -41,6 +41,9 @@ pub trait Source: Send + Sync {
     /// The conversation of this id.
     fn conversation<'a>(&'a self, conversation_id: &'a str) -> Answer<'a, Option<Conversation>>;
 
+    /// The message of this id, without its attachments.
+    fn message<'a>(&'a self, message_id: &'a str) -> Answer<'a, Option<Message>>;
+
     /// Messages, the newest first.
     fn messages<'a>(&'a self, query: &'a MessageQuery<'a>) -> Answer<'a, Page<Message>>;
 

@@ -2,11 +2,13 @@
 
 use govern::arguments::{ArgumentFault, chars_within, within};
 use jiff::Timestamp;
+use jiff::civil::DateTime;
 use jiff::fmt::temporal::Pieces;
 
 use super::cursor;
 use crate::error::Error;
 use crate::files::names;
+pub use crate::model::LONGEST_ID;
 
 /// The longest query, in characters.
 pub const LONGEST_QUERY: usize = 200;
@@ -14,8 +16,6 @@ pub const LONGEST_QUERY: usize = 200;
 pub const LONGEST_PATH: usize = names::PATH_BYTES;
 /// The longest time, in bytes.
 pub const LONGEST_TIME: usize = 64;
-/// The longest id, in characters.
-pub const LONGEST_ID: usize = 512;
 
 /// The number of items of a page.
 pub fn limit(limit: Option<u64>, default: u64, most: u64) -> Result<usize, ArgumentFault> {
@@ -44,12 +44,28 @@ pub fn time(text: &str) -> Result<i64, Error> {
     if text.len() > LONGEST_TIME {
         return Err(since(expected, "a longer text"));
     }
-    let pieces = Pieces::parse(text.trim()).map_err(|_| since(expected, "something else"))?;
+    let text = text.trim();
+    let bad_offset = || since(expected, "a time with a bad offset");
+    let pieces = Pieces::parse(text).map_err(|_| match local_part(text) {
+        Some(_) => bad_offset(),
+        None => since(expected, "something else"),
+    })?;
     let offset = pieces.to_numeric_offset().ok_or_else(|| since(expected, "a local time without one"))?;
+    if offset.seconds().abs() >= DAY_SECONDS {
+        return Err(bad_offset());
+    }
     let written = pieces.date().to_datetime(pieces.time().unwrap_or_default());
     let reckoned = offset.to_timestamp(written);
     let nearest = if written.year() > 0 { Timestamp::MAX } else { Timestamp::MIN };
     Ok(reckoned.unwrap_or(nearest).as_millisecond())
+}
+
+const DAY_SECONDS: i32 = 24 * 3600;
+
+/// What stands before the sign of an offset, when it is a time.
+fn local_part(text: &str) -> Option<DateTime> {
+    let sign = text.rfind(['+', '-']).filter(|sign| *sign > "2026-11-30".len())?;
+    text[..sign].parse().ok()
 }
 
 /// A cursor that may be left out.
@@ -93,10 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn a_local_time_is_refused_and_told_so() {
+    fn a_local_time_and_a_bad_offset_are_refused_and_told_so() {
         for text in ["2026-11-30T09:00:00", "2026-11-30"] {
             let message = time(text).unwrap_err().to_string();
             assert!(message.contains("local time without one"), "{message}");
+        }
+        for text in ["2026-11-30T09:00:00+25:00", "2026-11-30T09:00:00+8x", "2026-11-30T09:00:00-24:00"] {
+            assert!(time(text).unwrap_err().to_string().contains("bad offset"), "{text}");
         }
         assert!(time("yesterday").unwrap_err().to_string().contains("something else"));
         assert!(time(&"9".repeat(65)).is_err());

@@ -29,8 +29,8 @@ struct Sealed {
     cursor: Cursor,
 }
 
-/// The longest cursor that is accepted, in characters.
-pub const LONGEST: usize = 4096;
+/// The longest cursor, in characters: room for the longest id, the longest position of a source, and the MAC.
+pub const LONGEST: usize = 8192;
 
 /// Keeps cursors apart from all else that the key authenticates.
 const DOMAIN: &str = "cursor";
@@ -64,10 +64,14 @@ impl Cursor {
     /// The text of the cursor for this tool and `query`: every argument but the limit and the cursor.
     fn seal(&self, key: &StateKey, tool: &str, query: &impl Serialize) -> Result<String, Error> {
         let sealed = Sealed { query: digest(tool, query)?, cursor: self.clone() };
-        let payload = serde_json::to_vec(&sealed).map_err(|error| not_json(&error))?;
+        let payload = serde_json::to_vec(&sealed).map_err(not_made)?;
         let mut bytes = key.authenticate(DOMAIN, &payload).to_vec();
         bytes.extend_from_slice(&payload);
-        Ok(URL_SAFE_NO_PAD.encode(bytes))
+        let text = URL_SAFE_NO_PAD.encode(bytes);
+        if text.len() > LONGEST {
+            return Err(not_made(format!("its position takes {} bytes", self.position.len())));
+        }
+        Ok(text)
     }
 
     /// The cursor in `text`; refused when it was altered or belongs to another tool or query.
@@ -90,14 +94,14 @@ impl Cursor {
 }
 
 fn digest(tool: &str, query: &impl Serialize) -> Result<String, Error> {
-    let query = serde_json::to_vec(&(tool, query)).map_err(|error| not_json(&error))?;
+    let query = serde_json::to_vec(&(tool, query)).map_err(not_made)?;
     Ok(URL_SAFE_NO_PAD.encode(&Sha256::digest(&query)[..16]))
 }
 
-fn not_json(error: &serde_json::Error) -> Error {
+fn not_made(cause: impl std::fmt::Display) -> Error {
     Error::Internal {
         message: "the cursor could not be made; call with a larger limit",
-        cause: error.to_string(),
+        cause: cause.to_string(),
     }
 }
 

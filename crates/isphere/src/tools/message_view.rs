@@ -8,7 +8,7 @@ use govern::tool::SchemaProfile;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{paging, schemas};
+use super::{outside, schemas};
 use crate::model::{Attachment, ContentType, Message, SourceName};
 use crate::sources::Positioned;
 
@@ -46,10 +46,10 @@ impl MessageView {
         let attachments =
             if shown { message.attachments.into_iter().map(cleaned).collect() } else { Vec::new() };
         Self {
-            message_id: message.message_id,
-            conversation_id: message.conversation_id,
-            sender_id: message.sender_id,
-            sender_name: paging::optional_name(message.sender_name.as_ref()),
+            message_id: outside::id(&message.message_id),
+            conversation_id: outside::id(&message.conversation_id),
+            sender_id: outside::optional_id(message.sender_id),
+            sender_name: outside::optional_name(message.sender_name.as_ref()),
             content_type: message.content_type,
             hid_text: text.removed,
             content_text: text.text.into_owned(),
@@ -65,20 +65,13 @@ impl MessageView {
     pub fn line(&self) -> String {
         let at = self.created_at.as_ref().or(self.received_at.as_ref()).map_or("no time", String::as_str);
         let sender = self.sender_name.as_ref().or(self.sender_id.as_ref()).map_or("?", String::as_str);
-        let text = self.content_text.replace(['\n', '\t'], " ");
-        let told: String = text.chars().take(TOLD).collect();
-        let more = if told.len() < text.len() { "…" } else { "" };
+        let told = outside::line(&self.content_text, TOLD);
         let files: Vec<String> = self
             .attachments
             .iter()
             .map(|file| format!(" [file {} {}]", file.file_id, file.file_name))
             .collect();
-        format!(
-            "{} {at} {sender}: {told}{more}{} (in {})",
-            self.message_id,
-            files.concat(),
-            self.conversation_id
-        )
+        format!("{} {at} {sender}: {told}{} (in {})", self.message_id, files.concat(), self.conversation_id)
     }
 
     /// Cuts the message down to `room` bytes of JSON, the files before the text.
@@ -123,7 +116,12 @@ fn fitting_bytes(text: &str, room: usize) -> usize {
 }
 
 fn cleaned(attachment: Attachment) -> Attachment {
-    Attachment { file_name: paging::name(&attachment.file_name), ..attachment }
+    Attachment {
+        file_id: outside::id(&attachment.file_id),
+        file_name: outside::file_name(&attachment.file_name),
+        size_bytes: attachment.size_bytes,
+        download_ref: outside::optional_id(attachment.download_ref),
+    }
 }
 
 /// The schema of [`MessageView`].

@@ -5,6 +5,7 @@ mod cursor;
 mod download;
 pub mod envelope;
 mod message_view;
+mod outside;
 mod paging;
 mod receive_files;
 mod receive_messages;

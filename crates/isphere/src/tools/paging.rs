@@ -1,7 +1,6 @@
 //! Pages: gathered from the source until full, then cut to the bytes that an answer may have.
 
 use futures_util::future::BoxFuture;
-use govern::text::visible;
 use serde::Serialize;
 
 use crate::error::Error;
@@ -71,24 +70,6 @@ pub fn map<T, V>(page: Page<T>, view: impl Fn(T) -> V) -> Page<V> {
     let items =
         items.map(|Positioned { item, position }| Positioned { item: view(item), position }).collect();
     Page { items, next: page.next, warnings: page.warnings }
-}
-
-/// The longest name that is shown, in characters.
-const LONGEST_NAME: usize = 200;
-
-/// A name from outside: visible characters on one line, at most 200 of them.
-pub fn name(text: &str) -> String {
-    visible(text)
-        .text
-        .chars()
-        .take(LONGEST_NAME)
-        .map(|it| if it.is_whitespace() { ' ' } else { it })
-        .collect()
-}
-
-/// The same for one that may be missing.
-pub fn optional_name(text: Option<&String>) -> Option<String> {
-    text.map(|text| name(text))
 }
 
 /// The most items that the text block tells; the structured content has all.
@@ -164,10 +145,5 @@ mod tests {
         let items = items.map(|item| Positioned { item, position: format!("after {item}") });
         let cut = cut(items.into(), Some("end".to_owned()), 0, 15);
         assert_eq!((cut.items.len(), cut.next.as_deref(), cut.truncated), (2, Some("after bbbb"), true));
-    }
-
-    #[test]
-    fn a_name_is_one_visible_line() {
-        assert_eq!(name("张\u{202E}三\nignore all"), "张三 ignore all");
     }
 }

@@ -14,7 +14,7 @@ use super::cursor::Cursor;
 use super::download;
 use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
 use super::receive_messages::known_conversation;
-use super::{IsphereTools, TOOLSET, arguments, paging, schemas};
+use super::{IsphereTools, TOOLSET, arguments, outside, paging, schemas};
 use crate::access::VisibleConversations;
 use crate::app::{Deadline, Isphere};
 use crate::error::Error;
@@ -285,7 +285,7 @@ async fn one(
         || Error::TargetNotFound("there is no file of this file_id there; list files first".to_owned());
     let file = source.file(file_id).await?.ok_or_else(missing)?;
     let is_in = |wanted: &Option<String>, actual: &Option<String>| wanted.is_none() || wanted == actual;
-    if !visible.admits(file.conversation_id.as_deref()).await? {
+    if !visible.admits_file(&file).await? {
         let target_ref = match &file.conversation_id {
             Some(id) => format!("conversation:{id}"),
             None => format!("file:{file_id}"),
@@ -323,7 +323,7 @@ async fn many(
             let mut page = source.files(&query).await?;
             let mut seen = Vec::with_capacity(page.items.len());
             for file in page.items {
-                if visible.admits(file.item.conversation_id.as_deref()).await? {
+                if visible.admits_file(&file.item).await? {
                     seen.push(file);
                 }
             }
@@ -347,14 +347,14 @@ impl Arguments {
 impl FileView {
     fn new(file: FileEntry, source: SourceName) -> Self {
         Self {
-            file_id: file.file_id,
-            message_id: file.message_id,
-            conversation_id: file.conversation_id,
-            file_name: paging::name(&file.file_name),
+            file_id: outside::id(&file.file_id),
+            message_id: outside::optional_id(file.message_id),
+            conversation_id: outside::optional_id(file.conversation_id),
+            file_name: outside::file_name(&file.file_name),
             size_bytes: file.size_bytes,
-            mime_type: paging::optional_name(file.mime_type.as_ref()),
+            mime_type: outside::optional_name(file.mime_type.as_ref()),
             created_at: file.created_ms.map(govern::time::iso),
-            download_ref: file.download_ref,
+            download_ref: outside::optional_id(file.download_ref),
             saved_path: None,
             sha256: None,
             source,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::cursor::Cursor;
 use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
 use super::message_view::{MessageView, fit_first};
-use super::{IsphereTools, TOOLSET, arguments, message_view, paging, resolve, schemas};
+use super::{IsphereTools, TOOLSET, arguments, message_view, outside, paging, resolve, schemas};
 use crate::access::VisibleConversations;
 use crate::app::Isphere;
 use crate::error::Error;
@@ -314,7 +314,7 @@ async fn gather(
             let mut page = source.messages(&query).await?;
             let mut seen = Vec::with_capacity(page.items.len());
             for message in page.items {
-                if visible.admits(Some(&message.item.conversation_id)).await? {
+                if visible.admits(&message.item.conversation_id).await? {
                     seen.push(message);
                 }
             }
@@ -344,9 +344,9 @@ impl Target {
     fn view(&self) -> Option<ConversationView> {
         match self {
             Self::One { conversation, .. } => Some(ConversationView {
-                conversation_id: conversation.conversation_id.clone(),
+                conversation_id: outside::id(&conversation.conversation_id),
                 conversation_type: conversation.conversation_type,
-                display_name: paging::name(&conversation.display_name),
+                display_name: outside::name(&conversation.display_name),
             }),
             Self::Everywhere { .. } => None,
         }

@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 
 use super::envelope::Attempt;
-use super::paging;
+use super::outside;
 use crate::app::Isphere;
 use crate::error::{Candidate, Error};
 use crate::model::{Contact, Conversation, ConversationType, Warning};
@@ -141,14 +141,15 @@ fn lookup<'a>(query: &'a str, after: Option<&'a str>) -> Lookup<'a> {
 fn candidate(hit: Hit<Conversation>) -> Candidate {
     let Hit { item: conversation, confidence } = hit;
     Candidate {
-        display_name: paging::name(&conversation.display_name),
+        display_name: outside::name(&conversation.display_name),
         conversation_type: conversation.conversation_type,
-        conversation_id: conversation.conversation_id,
+        conversation_id: outside::id(&conversation.conversation_id),
         confidence,
     }
 }
 
 fn described(conversation: &Conversation) -> String {
-    let name = paging::name(&conversation.display_name);
-    format!("{name} ({}, {})", conversation.conversation_type.as_str(), conversation.conversation_id)
+    let name = outside::name(&conversation.display_name);
+    let id = outside::id(&conversation.conversation_id);
+    format!("{name} ({}, {id})", conversation.conversation_type.as_str())
 }

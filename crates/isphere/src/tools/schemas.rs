@@ -4,6 +4,7 @@ use govern::mcp::schema::{array, nullable_object, nullable_result, object, typed
 use govern::tool::SchemaProfile;
 use serde_json::{Map, Value, json};
 
+use super::cursor;
 use crate::model::SourceName;
 
 /// An answer with these fields of its own; all fields are always there.
@@ -78,7 +79,10 @@ pub fn limit(default: u64, most: u64) -> Value {
 
 /// The argument `cursor`.
 pub fn cursor() -> Value {
-    text("next_cursor of the page before, with the same other arguments; absent for the first page.", 4096)
+    text(
+        "next_cursor of the page before, with the same other arguments; absent for the first page.",
+        cursor::LONGEST,
+    )
 }
 
 /// A text argument of at most so many characters.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::cursor::Cursor;
 use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
-use super::{IsphereTools, TOOLSET, arguments, paging, schemas};
+use super::{IsphereTools, TOOLSET, arguments, outside, paging, schemas};
 use crate::app::Isphere;
 use crate::error::Error;
 use crate::model::{Contact, SourceName};
@@ -147,11 +147,11 @@ impl Found {
     fn new(hit: Hit<Contact>, source: SourceName) -> Self {
         let Hit { item: contact, confidence } = hit;
         Self {
-            display_name: paging::name(&contact.display_name),
-            account: paging::optional_name(contact.account.as_ref()),
-            department: paging::optional_name(contact.department.as_ref()),
-            title: paging::optional_name(contact.title.as_ref()),
-            contact_id: contact.contact_id,
+            display_name: outside::name(&contact.display_name),
+            account: outside::optional_name(contact.account.as_ref()),
+            department: outside::optional_name(contact.department.as_ref()),
+            title: outside::optional_name(contact.title.as_ref()),
+            contact_id: outside::id(&contact.contact_id),
             source,
             confidence,
             raw_ref: contact.raw_ref,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::cursor::Cursor;
 use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
-use super::{IsphereTools, TOOLSET, arguments, paging, schemas};
+use super::{IsphereTools, TOOLSET, arguments, outside, paging, schemas};
 use crate::app::Isphere;
 use crate::error::Error;
 use crate::model::{Group, SourceName};
@@ -143,10 +143,10 @@ impl Found {
     fn new(hit: Hit<Group>, source: SourceName) -> Self {
         let Hit { item: group, confidence } = hit;
         Self {
-            display_name: paging::name(&group.display_name),
-            group_id: group.group_id,
+            display_name: outside::name(&group.display_name),
+            group_id: outside::id(&group.group_id),
             member_count: group.member_count,
-            owner_ref: group.owner_ref,
+            owner_ref: outside::optional_id(group.owner_ref),
             source,
             confidence,
             raw_ref: group.raw_ref,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::envelope::ExecutionMode;
 use super::sending::{self, Draft, Recorded};
-use super::{IsphereTools, TOOLSET, arguments, paging, schemas};
+use super::{IsphereTools, TOOLSET, arguments, outside, schemas};
 use crate::app::Isphere;
 use crate::error::Error;
 use crate::files::names::PATH_BYTES;
@@ -190,7 +190,7 @@ async fn send(app: &Isphere, arguments: &Arguments, draft: &mut Draft<SentFile>)
     draft.body.target = Some(Target {
         kind: arguments.target_type,
         id: arguments.target_id.clone(),
-        display_name: Some(paging::name(&target.display_name)),
+        display_name: Some(outside::name(&target.display_name)),
     });
     let caption = caption.map_or(Vec::new(), |caption| caption.sha256.to_vec());
     // The name is part of it, for the other side sees it.

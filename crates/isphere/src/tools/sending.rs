@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::envelope::{Attempt, ExecutionMode, Facts};
-use super::paging;
+use super::outside;
 use crate::app::Isphere;
 use crate::error::Error;
 use crate::sending::Phase;
@@ -88,7 +88,7 @@ pub async fn decide(app: &Isphere, phase: Phase, operation: Option<Operation>) -
 
 /// A preview for a model that sees only text.
 pub fn summary(what: &str, target_ref: &str, display_name: &str) -> String {
-    let name = paging::name(display_name);
+    let name = outside::name(display_name);
     format!(
         "Preview: {what} to {name} ({target_ref}) is planned. Nothing was sent; production is closed on this server, so a \
          person has to send it."

@@ -241,6 +241,10 @@ impl Source for Fake {
         })
     }
 
+    fn message<'a>(&'a self, message_id: &'a str) -> Answer<'a, Option<Message>> {
+        self.answer(move || self.messages.iter().find(|one| one.message_id == message_id).cloned())
+    }
+
     fn messages<'a>(&'a self, query: &'a MessageQuery<'a>) -> Answer<'a, Page<Message>> {
         self.answer(move || {
             let type_of = |id: &str| {

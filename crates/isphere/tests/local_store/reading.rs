@@ -147,7 +147,7 @@ async fn wrong_types_invalid_utf8_and_nul_do_not_fail_a_page() {
     let fixture = Fixture::new(
         &format!(
             "{SCHEMA} INSERT INTO msg VALUES
-             (x'00ff', 'c1', 'not a number', 7, 'x', x'e5bca000ff', '1700000001000', 'never', 'yes'),
+             (x'41ff', 'c1', 'not a number', 7, 'x', x'e5bca000ff', '1700000001000', 'never', 'yes'),
              (5, 'c1', NULL, NULL, NULL, 12.5, 1700000002000.5, x'00', NULL),
              ('z', 'c1', 1, 'n', 2, CAST(x'e5bca0ff0041' AS TEXT), 1700000000000, NULL, 0);"
         ),

@@ -99,6 +99,10 @@ impl Source for Office {
         nothing()
     }
 
+    fn message<'a>(&'a self, _: &'a str) -> Answer<'a, Option<Message>> {
+        found(None)
+    }
+
     fn messages<'a>(&'a self, _: &'a MessageQuery<'a>) -> Answer<'a, Page<Message>> {
         nothing()
     }

@@ -30,12 +30,15 @@ pub enum StoreError {
     /// The pages contradict each other.
     #[error("the local store is damaged; let the client repair it, or restore a copy")]
     Damaged(#[source] rusqlite::Error),
-    /// A writer died in the middle of a transaction, and only a writer may roll it back.
+    /// A writer died in the middle of a transaction, and only a writer may roll it back. One that keeps its journal and is
+    /// at work right now looks the same.
     #[error(
-        "the local store is half-written: a writer was interrupted; start the client once so that it recovers"
+        "the local store is half-written: a writer was interrupted, or is at work; try again, and start the client once when \
+         that does not help"
     )]
     HalfWritten,
-    /// There is a write-ahead log without its shared memory: reading it would create a file beside the store.
+    /// There is a write-ahead log without its shared memory: reading it would create a file beside the store. A copy, or a
+    /// client that locks its store exclusively.
     #[error(
         "the local store has a write-ahead log that nobody has open; start the client once and close it; if this is a copy, copy again while the client is closed"
     )]
@@ -109,7 +112,9 @@ impl From<StoreError> for SourceError {
             StoreError::Position => Self::StalePosition,
             StoreError::Interrupted => Self::Timeout(message),
             StoreError::Damaged(_) | StoreError::Query(_) => Self::Failed(message),
-            StoreError::Locked | StoreError::Changed => Self::Unavailable { message, retryable: true },
+            StoreError::Locked | StoreError::Changed | StoreError::HalfWritten => {
+                Self::Unavailable { message, retryable: true }
+            }
             // A profile's fault quotes SQL; the operator sees it when the store is opened.
             StoreError::Profile(_) => Self::Unavailable {
                 message: "the profile does not fit the local store; run `countersign isphere doctor`"

@@ -33,7 +33,7 @@ use self::reader::Rows;
 use self::scan::{Found, Scan};
 use self::timeline::{Position, Run, Timeline};
 use super::{Answer, Download, FileQuery, Hit, Lookup, MessageQuery, Page, Positioned, Source, SourceError};
-use crate::model::{Contact, Conversation, FileEntry, Group, Message, SourceName, Warning};
+use crate::model::{Contact, Conversation, FileEntry, Group, LONGEST_ID, Message, SourceName, Warning};
 use crate::search::fold;
 use crate::settings;
 
@@ -162,6 +162,11 @@ impl Source for LocalReadonly {
         Box::pin(self.read(move |reader| reader.conversation(&id)))
     }
 
+    fn message<'a>(&'a self, message_id: &'a str) -> Answer<'a, Option<Message>> {
+        let id = message_id.to_owned();
+        Box::pin(self.read(move |reader| reader.message_by_id(&id)))
+    }
+
     fn messages<'a>(&'a self, query: &'a MessageQuery<'a>) -> Answer<'a, Page<Message>> {
         Box::pin(async move {
             let (place, after) = match query.after {
@@ -203,9 +208,12 @@ impl Source for LocalReadonly {
                 limit: query.limit,
                 after: query.after.map(|text| Position::parse(Table::Files, text)).transpose()?,
             };
-            let run =
-                self.read(move |reader| timeline.read(reader, |rows, row| Ok(rows.file(row)?.entry))).await?;
-            Ok(run_page(run, Vec::new()))
+            let run = self
+                .read(move |reader| {
+                    timeline.read(reader, |rows, row| Ok(rows.file(row)?.map(|file| file.entry)))
+                })
+                .await?;
+            Ok(run_page(run))
         })
     }
 
@@ -255,8 +263,9 @@ fn read_messages(
         Ok(page) => page,
         Err(_) if place.is_some() && timeline.after.is_none() => return Err(StoreError::Position),
         Err(unusable) => {
-            let warnings = timeline.needle.iter().map(|_| without_index(&unusable)).collect();
-            run_page(timeline.read(reader, Rows::message)?, warnings)
+            let mut page = run_page(timeline.read(reader, Rows::message)?);
+            page.warnings.extend(timeline.needle.is_some().then(|| without_index(&unusable)));
+            page
         }
     };
     let ids: Vec<&str> = page.items.iter().map(|message| message.item.message_id.as_str()).collect();
@@ -299,7 +308,8 @@ fn found_page<T>(found: Found<T>, warning: Option<Warning>) -> Page<Hit<T>> {
     page(items.collect(), found.more, warning.into_iter().collect())
 }
 
-fn run_page<T>(run: Run<T>, warnings: Vec<Warning>) -> Page<T> {
+fn run_page<T>(run: Run<T>) -> Page<T> {
+    let warnings = if run.left_out > 0 { vec![rows_left_out(run.left_out)] } else { Vec::new() };
     let items = run.items.into_iter().map(|(item, position)| Positioned { item, position: position.word() });
     page(items.collect(), run.more, warnings)
 }
@@ -311,6 +321,16 @@ fn page<T>(items: Vec<Positioned<T>>, more: bool, warnings: Vec<Warning>) -> Pag
 
 fn without_index(unusable: &IndexError) -> Warning {
     Warning::new("SEARCH_WITHOUT_INDEX", format!("the whole store was read for this search: {unusable}"))
+}
+
+fn rows_left_out(rows: usize) -> Warning {
+    Warning::new(
+        "ROWS_LEFT_OUT",
+        format!(
+            "{rows} rows of this page were left out, for their ids cannot be used: they are missing, longer than \
+             {LONGEST_ID} characters, or hold characters that nobody sees"
+        ),
+    )
 }
 
 fn behind(messages: usize) -> Warning {

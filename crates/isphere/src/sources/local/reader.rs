@@ -15,7 +15,7 @@ use super::profile::{ProfileError, Section, Table, hex};
 use super::projection::Projection;
 use super::store::{FilesFolder, Lease, Store};
 use super::time::TimeUnit;
-use super::value::{count, filled_text, flag, integer, text};
+use super::value::{count, filled_text, flag, id, integer, text};
 use crate::model::{Attachment, Contact, Conversation, FileEntry, Group, Message};
 
 /// How many message ids go into one query for attachments.
@@ -47,12 +47,12 @@ impl Reader {
 
     /// Visits all contacts in the order of their ids' letters, until the visitor breaks off.
     pub fn contacts(&mut self, visit: &mut dyn FnMut(Contact) -> ControlFlow<()>) -> Result<(), StoreError> {
-        self.visit_by_id(Table::Contacts, |rows, row| Ok(visit(rows.contact(row)?)))
+        self.visit_by_id(Table::Contacts, Rows::contact, visit)
     }
 
     /// Visits all groups in the order of their ids' letters, until the visitor breaks off.
     pub fn groups(&mut self, visit: &mut dyn FnMut(Group) -> ControlFlow<()>) -> Result<(), StoreError> {
-        self.visit_by_id(Table::Groups, |rows, row| Ok(visit(rows.group(row)?)))
+        self.visit_by_id(Table::Groups, Rows::group, visit)
     }
 
     /// Visits all conversations in the order of their ids' letters, until the visitor breaks off.
@@ -60,7 +60,7 @@ impl Reader {
         &mut self,
         visit: &mut dyn FnMut(Conversation) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
-        self.visit_by_id(Table::Conversations, |rows, row| Ok(visit(rows.conversation(row)?)))
+        self.visit_by_id(Table::Conversations, Rows::conversation, visit)
     }
 
     /// The tables that messages are split into, in the order of their names; one empty name when they are not split.
@@ -69,7 +69,7 @@ impl Reader {
     }
 
     /// Visits the messages of a part with a number above `after_seq` and up to `up_to_seq`, in the order of their
-    /// numbers, without attachments. Rows whose `seq` is no integer are not visited. Ask for slices: while it reads a
+    /// numbers, without attachments. Rows whose `seq` is no integer or whose id is of no use are not visited. Ask for slices: while it reads a
     /// store with a rollback journal, the client's writes wait.
     pub fn messages_after(
         &mut self,
@@ -87,8 +87,10 @@ impl Reader {
         let mut statement = self.connection().prepare_cached(&sql)?;
         let mut found = statement.query([from, to])?;
         while let Some(row) = found.next()? {
-            let Some(seq) = integer(row.get_ref(SEQ)?) else { continue };
-            if visit(seq, rows.message(row)?).is_break() {
+            let (Some(seq), Some(message)) = (integer(row.get_ref(SEQ)?), rows.message(row)?) else {
+                continue;
+            };
+            if visit(seq, message).is_break() {
                 break;
             }
         }
@@ -102,7 +104,7 @@ impl Reader {
         let mut statement =
             self.connection().prepare_cached(&format!("{} WHERE seq = ?1", projection.sql))?;
         let mut found = statement.query([seq])?;
-        found.next()?.map(|row| rows.message(row)).transpose()
+        Ok(found.next()?.map(|row| rows.message(row)).transpose()?.flatten())
     }
 
     /// The attachments of messages, by the message's id; a message without any is not in it.
@@ -127,8 +129,9 @@ impl Reader {
                 let sql = format!("{} WHERE message IN ({marks})", projection.sql);
                 let ids: Vec<&dyn ToSql> = ids.iter().map(|id| id as &dyn ToSql).collect();
                 self.visit(Table::Files, &sql, &ids, |rows, row| {
-                    let file = rows.file(row)?.entry;
-                    if let Some(message_id) = file.message_id {
+                    if let Some(StoredFile { entry: file, .. }) = rows.file(row)?
+                        && let Some(message_id) = file.message_id
+                    {
                         attachments.entry(message_id).or_default().push(Attachment {
                             file_id: file.file_id,
                             file_name: file.file_name,
@@ -163,6 +166,11 @@ impl Reader {
     /// The conversation of this id.
     pub fn conversation(&mut self, id: &str) -> Result<Option<Conversation>, StoreError> {
         self.by_id(Table::Conversations, id, Rows::conversation)
+    }
+
+    /// The message of this id, without attachments. Reads a whole part when the store has no index over the ids.
+    pub fn message_by_id(&mut self, id: &str) -> Result<Option<Message>, StoreError> {
+        self.by_id(Table::Messages, id, Rows::message)
     }
 
     /// The file of this id.
@@ -248,14 +256,14 @@ impl Reader {
         &'s self,
         table: Table,
         id: &str,
-        read: impl Fn(&Rows<'s>, &Row<'_>) -> Result<T, StoreError>,
+        read: impl Fn(&Rows<'s>, &Row<'_>) -> Result<Option<T>, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         for projection in self.projections(table)? {
             let Some(id) = self.typed(&projection, "id", id)? else { continue };
             let mut found = None;
             let sql = format!("{} WHERE id = ?1 LIMIT 1", projection.sql);
             self.visit(table, &sql, &[&id], |rows, row| {
-                found = Some(read(rows, row)?);
+                found = read(rows, row)?;
                 Ok(ControlFlow::Break(()))
             })?;
             if found.is_some() {
@@ -265,17 +273,20 @@ impl Reader {
         Ok(None)
     }
 
-    /// Visits all rows of a table that is not split.
-    fn visit_by_id<'s>(
+    /// Visits what `read` makes of the rows of a table that is not split.
+    fn visit_by_id<'s, T>(
         &'s self,
         table: Table,
-        visit: impl FnMut(&Rows<'s>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
+        read: impl Fn(&Rows<'s>, &Row<'_>) -> Result<Option<T>, StoreError>,
+        visit: &mut dyn FnMut(T) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let projections = self.projections(table)?;
         let Some(projection) = projections.first() else { return Ok(()) };
         // By the letters of the id: the order of `str`, whatever type and collation the column has.
         let sql = format!("{} ORDER BY CAST(id AS TEXT) COLLATE BINARY", projection.sql);
-        self.visit(table, &sql, &[], visit)
+        self.visit(table, &sql, &[], |rows, row| {
+            Ok(read(rows, row)?.map_or(ControlFlow::Continue(()), &mut *visit))
+        })
     }
 
     fn visit<'s>(
@@ -318,16 +329,17 @@ pub(super) struct StoredFile {
 }
 
 /// Reads rows of one section. The numbers are the places of the columns: those of [`Table::required`], then those of
-/// [`Table::optional`].
+/// [`Table::optional`]. A row whose own id is of no use to an agent ([`crate::model::is_usable_id`]) is none; such a
+/// reference to another row is left out.
 pub(super) struct Rows<'a> {
     store: &'a Store,
     section: &'a Section,
 }
 
 impl Rows<'_> {
-    pub fn contact(&self, row: &Row<'_>) -> Result<Contact, StoreError> {
-        let contact_id = self.text(row, 0)?.unwrap_or_default();
-        Ok(Contact {
+    pub fn contact(&self, row: &Row<'_>) -> Result<Option<Contact>, StoreError> {
+        let Some(contact_id) = self.id(row, 0)? else { return Ok(None) };
+        Ok(Some(Contact {
             raw_ref: raw_ref(Table::Contacts, &contact_id),
             display_name: self.text(row, 1)?.unwrap_or_default(),
             account: self.text(row, 2)?,
@@ -335,37 +347,38 @@ impl Rows<'_> {
             title: self.text(row, 4)?,
             active: flag(row.get_ref(5)?).unwrap_or(true),
             contact_id,
-        })
+        }))
     }
 
-    pub fn group(&self, row: &Row<'_>) -> Result<Group, StoreError> {
-        let group_id = self.text(row, 0)?.unwrap_or_default();
-        Ok(Group {
+    pub fn group(&self, row: &Row<'_>) -> Result<Option<Group>, StoreError> {
+        let Some(group_id) = self.id(row, 0)? else { return Ok(None) };
+        Ok(Some(Group {
             raw_ref: raw_ref(Table::Groups, &group_id),
             display_name: self.text(row, 1)?.unwrap_or_default(),
             member_count: count(row.get_ref(2)?),
-            owner_ref: self.text(row, 3)?,
+            owner_ref: self.id(row, 3)?,
             archived: flag(row.get_ref(4)?).unwrap_or(false),
             group_id,
-        })
+        }))
     }
 
-    pub fn conversation(&self, row: &Row<'_>) -> Result<Conversation, StoreError> {
-        Ok(Conversation {
-            conversation_id: self.text(row, 0)?.unwrap_or_default(),
+    pub fn conversation(&self, row: &Row<'_>) -> Result<Option<Conversation>, StoreError> {
+        let Some(conversation_id) = self.id(row, 0)? else { return Ok(None) };
+        Ok(Some(Conversation {
             display_name: self.text(row, 1)?.unwrap_or_default(),
             conversation_type: self.section.conversation_type(self.text(row, 2)?.as_deref()),
-            peer_id: self.text(row, 3)?,
-        })
+            peer_id: self.id(row, 3)?,
+            conversation_id,
+        }))
     }
 
-    pub fn message(&self, row: &Row<'_>) -> Result<Message, StoreError> {
-        let message_id = self.text(row, 0)?.unwrap_or_default();
-        Ok(Message {
+    pub fn message(&self, row: &Row<'_>) -> Result<Option<Message>, StoreError> {
+        let Some(message_id) = self.id(row, 0)? else { return Ok(None) };
+        Ok(Some(Message {
             raw_ref: raw_ref(Table::Messages, &message_id),
-            conversation_id: self.text(row, 1)?.unwrap_or_default(),
+            conversation_id: self.id(row, 1)?.unwrap_or_default(),
             text: text(row.get_ref(2)?, self.section.text).unwrap_or_default(),
-            sender_id: self.text(row, 4)?,
+            sender_id: self.id(row, 4)?,
             sender_name: self.text(row, 5)?,
             content_type: self.section.content_type(self.text(row, 6)?.as_deref()),
             created_ms: self.time(row, 7, "created")?,
@@ -373,26 +386,26 @@ impl Rows<'_> {
             retracted: flag(row.get_ref(9)?).unwrap_or(false),
             attachments: Vec::new(),
             message_id,
-        })
+        }))
     }
 
-    pub fn file(&self, row: &Row<'_>) -> Result<StoredFile, StoreError> {
-        let file_id = self.text(row, 0)?.unwrap_or_default();
+    pub fn file(&self, row: &Row<'_>) -> Result<Option<StoredFile>, StoreError> {
+        let Some(file_id) = self.id(row, 0)? else { return Ok(None) };
         let path = self.text(row, 7)?;
         let there = path.as_deref().zip(self.store.files()).is_some_and(|(path, files)| files.holds(path));
         let name = self.text(row, 1)?.unwrap_or_default();
         let entry = FileEntry {
             // Some clients keep the whole path as the name.
             file_name: name.rsplit(['/', '\\']).next().unwrap_or_default().to_owned(),
-            message_id: self.text(row, 2)?,
-            conversation_id: self.text(row, 3)?,
+            message_id: self.id(row, 2)?,
+            conversation_id: self.id(row, 3)?,
             size_bytes: count(row.get_ref(4)?),
             mime_type: self.text(row, 5)?,
             created_ms: self.time(row, 6, "created")?,
             download_ref: there.then(|| raw_ref(Table::Files, &file_id)),
             file_id,
         };
-        Ok(StoredFile { entry, path })
+        Ok(Some(StoredFile { entry, path }))
     }
 
     /// The time that a row is ordered by: [`Message::at_ms`].
@@ -412,6 +425,10 @@ impl Rows<'_> {
     /// The zone of written times without an offset.
     pub fn zone(&self) -> Offset {
         self.store.profile().zone()
+    }
+
+    fn id(&self, row: &Row<'_>, at: usize) -> Result<Option<String>, StoreError> {
+        Ok(id(row.get_ref(at)?, self.section.text))
     }
 
     fn text(&self, row: &Row<'_>, at: usize) -> Result<Option<String>, StoreError> {

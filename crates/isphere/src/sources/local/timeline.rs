@@ -6,8 +6,11 @@
 //! - the others, in the order of the time they have instead, or of their numbers; usually there are none.
 //!
 //! A position is the place in the order of all streams: (time, stream, stored value, number). It stays valid while rows
-//! arrive. Written times (ISO 8601) are in the order of their letters, as the store's index has them.
+//! arrive. Written times (ISO 8601) are in the order of their letters, as the store's index has them. A row that is none
+//! (its id is of no use), or whose position is too long for a cursor, is left out and counted.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Row, params_from_iter};
 use serde::{Deserialize, Serialize};
@@ -53,13 +56,18 @@ enum Stored {
     Integer(i64),
     RealBits(u64),
     Text(String),
-    Blob(Vec<u8>),
+    /// Base64.
+    Blob(String),
 }
 
-/// The rows of a page with the position after each, and whether there are more.
+/// The longest position of a row, in bytes as a JSON string: with an id and the rest, it fits in a cursor.
+const LONGEST_POSITION: usize = 3_500;
+
+/// The rows of a page with the position after each, whether there are more, and how many were left out on the way.
 pub(super) struct Run<T> {
     pub items: Vec<(T, Position)>,
     pub more: bool,
+    pub left_out: usize,
 }
 
 /// One ordered run of rows of one part.
@@ -100,6 +108,10 @@ impl Position {
         }
     }
 
+    fn fits(&self) -> bool {
+        govern::budget::json_len(&self.word()) <= LONGEST_POSITION
+    }
+
     /// The position as a word.
     pub fn word(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
@@ -111,8 +123,24 @@ impl Timeline {
     pub fn read<'r, T>(
         &self,
         reader: &'r Reader,
-        read: impl Fn(&Rows<'r>, &Row<'_>) -> Result<T, StoreError>,
+        read: impl Fn(&Rows<'r>, &Row<'_>) -> Result<Option<T>, StoreError>,
     ) -> Result<Run<T>, StoreError> {
+        let mut rows = self.limit + 1;
+        loop {
+            if let Some(run) = self.read_rows(reader, &read, rows)? {
+                return Ok(run);
+            }
+            rows = rows.saturating_mul(8);
+        }
+    }
+
+    /// Reads a page from the first so many rows of each stream; none when rows that were left out made them too few.
+    fn read_rows<'r, T>(
+        &self,
+        reader: &'r Reader,
+        read: &impl Fn(&Rows<'r>, &Row<'_>) -> Result<Option<T>, StoreError>,
+        most_rows: usize,
+    ) -> Result<Option<Run<T>>, StoreError> {
         let projections = reader.projections(self.table)?;
         let rows = reader.rows(self.table)?;
         let (mut streams, mut statements) = (Vec::new(), Vec::new());
@@ -120,7 +148,7 @@ impl Timeline {
             let columns = Columns::of(self.table, projection, &rows);
             for dated in [false, true] {
                 let stream = Stream { projection, columns, dated };
-                let Some((sql, values)) = self.sql(reader, &stream)? else { continue };
+                let Some((sql, values)) = self.sql(reader, &stream, most_rows)? else { continue };
                 statements.push((reader.connection().prepare_cached(&sql)?, values));
                 streams.push(stream);
             }
@@ -130,10 +158,19 @@ impl Timeline {
             .map(|(statement, values)| statement.query(params_from_iter(values.iter())))
             .collect::<Result<Vec<_>, _>>()?;
         let start_ms = self.after.as_ref().map_or(i64::MAX, |position| position.at_ms);
-        let mut next = |at: usize, before_ms: i64| -> Result<Option<Head<T>>, StoreError> {
-            let Some(row) = found[at].next()? else { return Ok(None) };
-            let (at_ms, position) = streams[at].place(row, &rows, before_ms)?;
-            Ok(Some(Head { at_ms, item: read(&rows, row)?, position }))
+        // Of each stream.
+        let (mut seen, mut left_out) = (vec![0; streams.len()], vec![0; streams.len()]);
+        let mut next = |at: usize, mut before_ms: i64| -> Result<Option<Head<T>>, StoreError> {
+            while let Some(row) = found[at].next()? {
+                seen[at] += 1;
+                let (at_ms, position) = streams[at].place(row, &rows, before_ms)?;
+                match read(&rows, row)? {
+                    Some(item) if position.fits() => return Ok(Some(Head { at_ms, item, position })),
+                    _ => left_out[at] += 1,
+                }
+                before_ms = at_ms;
+            }
+            Ok(None)
         };
         let mut heads = (0..streams.len()).map(|at| next(at, start_ms)).collect::<Result<Vec<_>, _>>()?;
         let mut items = Vec::new();
@@ -145,18 +182,25 @@ impl Timeline {
             .max_by_key(|(at, at_ms)| (*at_ms, *at))
         {
             if items.len() == self.limit {
-                return Ok(Run { items, more: true });
+                break;
             }
             let following = next(newest, at_ms)?;
             if let Some(head) = std::mem::replace(&mut heads[newest], following) {
                 items.push((head.item, head.position));
             }
         }
-        Ok(Run { items, more: false })
+        let is_cut = seen.iter().zip(&left_out).any(|(seen, left_out)| *seen == most_rows && *left_out > 0);
+        let more = heads.iter().any(Option::is_some);
+        Ok((!is_cut).then(|| Run { items, more, left_out: left_out.iter().sum() }))
     }
 
-    /// The SQL of a stream and its values; none when no row can fit.
-    fn sql(&self, reader: &Reader, stream: &Stream<'_>) -> Result<Option<(String, Vec<Value>)>, StoreError> {
+    /// The SQL of the first rows of a stream and its values; none when no row can fit.
+    fn sql(
+        &self,
+        reader: &Reader,
+        stream: &Stream<'_>,
+        most_rows: usize,
+    ) -> Result<Option<(String, Vec<Value>)>, StoreError> {
         let Columns { time, number: (number, _), moment, .. } = stream.columns;
         let mut conditions = Conditions::default();
         for (column, text) in &self.equal {
@@ -196,10 +240,8 @@ impl Timeline {
             }
         };
         let sql = format!(
-            "{} WHERE {} ORDER BY {order} DESC, {number} DESC LIMIT {}",
-            stream.projection.sql,
-            conditions.text,
-            self.limit + 1
+            "{} WHERE {} ORDER BY {order} DESC, {number} DESC LIMIT {most_rows}",
+            stream.projection.sql, conditions.text
         );
         Ok(Some((sql, conditions.values)))
     }
@@ -329,7 +371,7 @@ impl From<ValueRef<'_>> for Stored {
             ValueRef::Integer(number) => Self::Integer(number),
             ValueRef::Real(number) => Self::RealBits(number.to_bits()),
             ValueRef::Text(bytes) => Self::Text(String::from_utf8_lossy(bytes).into_owned()),
-            ValueRef::Blob(bytes) => Self::Blob(bytes.to_vec()),
+            ValueRef::Blob(bytes) => Self::Blob(STANDARD_NO_PAD.encode(bytes)),
         }
     }
 }
@@ -341,7 +383,8 @@ impl From<&Stored> for Value {
             Stored::Integer(number) => Self::Integer(*number),
             Stored::RealBits(bits) => Self::Real(f64::from_bits(*bits)),
             Stored::Text(text) => Self::Text(text.clone()),
-            Stored::Blob(bytes) => Self::Blob(bytes.clone()),
+            // What is no base64 did not come from here; it is the first of all blobs.
+            Stored::Blob(text) => Self::Blob(STANDARD_NO_PAD.decode(text).unwrap_or_default()),
         }
     }
 }
@@ -386,7 +429,7 @@ mod tests {
             let columns = Columns::of(Table::Messages, projection, &reader.rows(Table::Messages).unwrap());
             for dated in [true, false] {
                 let (sql, values) =
-                    timeline.sql(&reader, &Stream { projection, columns, dated }).unwrap().unwrap();
+                    timeline.sql(&reader, &Stream { projection, columns, dated }, 2).unwrap().unwrap();
                 let mut statement = planner.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
                 let plan: Vec<String> = statement
                     .query_map(params_from_iter(values), |row| row.get(3))

@@ -4,6 +4,8 @@ use encoding_rs::Encoding;
 use rusqlite::types::ValueRef;
 use serde::Deserialize;
 
+use crate::model::{LONGEST_ID, is_usable_id};
+
 /// The encoding of text that a store keeps in BLOB columns. TEXT columns are always UTF-8, that is SQLite's rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -27,17 +29,32 @@ impl BlobText {
     }
 }
 
+/// No encoding takes more bytes for a character.
+const CHARACTER_BYTES: usize = 4;
+
 /// The value as text: numbers in digits, what is not of its encoding replaced, NUL left out. None for NULL.
 pub fn text(value: ValueRef<'_>, blob: BlobText) -> Option<String> {
-    let mut text = match value {
+    let mut text = decoded(value, blob)?;
+    text.retain(|letter| letter != '\0');
+    Some(text)
+}
+
+/// The value as an id; none when it is not one that an agent can use ([`is_usable_id`]).
+pub fn id(value: ValueRef<'_>, blob: BlobText) -> Option<String> {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) if bytes.len() > LONGEST_ID * CHARACTER_BYTES => None,
+        _ => decoded(value, blob).filter(|id| is_usable_id(id)),
+    }
+}
+
+fn decoded(value: ValueRef<'_>, blob: BlobText) -> Option<String> {
+    Some(match value {
         ValueRef::Null => return None,
         ValueRef::Integer(number) => number.to_string(),
         ValueRef::Real(number) => number.to_string(),
         ValueRef::Text(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         ValueRef::Blob(bytes) => blob.encoding().decode_without_bom_handling(bytes).0.into_owned(),
-    };
-    text.retain(|letter| letter != '\0');
-    Some(text)
+    })
 }
 
 /// The same, and none for a blank one: clients write the empty string for "unknown".

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use crate::search::pinyin::{Spelling, Syllables};
-use crate::search::{Class, Fields, Query, fold};
+use crate::search::{Class, Fields, Query, fold, fold_field};
 
 /// What the text of a term is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub fn keyword_terms(folded_keyword: &str) -> Vec<Term> {
 
 /// The terms of a person, group or conversation, some more than once.
 pub fn entry_terms(fields: &Fields<'_>, active: bool, mut add: impl FnMut(Term)) {
-    let name = fold(fields.name);
+    let name = fold_field(fields.name);
     if !active {
         add(term(Kind::Inactive, ""));
     }
@@ -124,13 +124,13 @@ pub fn entry_terms(fields: &Fields<'_>, active: bool, mut add: impl FnMut(Term))
     };
     field(&name, Kind::Name, Kind::NamePrefix, Kind::NamePart);
     if let Some(account) = fields.account {
-        field(&fold(account), Kind::Account, Kind::AccountPrefix, Kind::AccountPart);
+        field(&fold_field(account), Kind::Account, Kind::AccountPrefix, Kind::AccountPart);
     }
     if let Some(department) = fields.department {
-        field(&fold(department), Kind::Department, Kind::DepartmentPrefix, Kind::DepartmentPart);
+        field(&fold_field(department), Kind::Department, Kind::DepartmentPrefix, Kind::DepartmentPart);
     }
     if let Some(title) = fields.title {
-        field(&fold(title), Kind::Title, Kind::TitlePrefix, Kind::TitlePart);
+        field(&fold_field(title), Kind::Title, Kind::TitlePrefix, Kind::TitlePart);
     }
     let Some(syllables) = Syllables::of(&name) else { return };
     let mut beginnings = |start, spelling, letters, whole: Option<Kind>, prefix| {
