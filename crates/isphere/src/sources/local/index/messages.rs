@@ -139,21 +139,6 @@ impl IndexFile {
         Ok(chunks.collect::<Result<_, _>>()?)
     }
 
-    /// The chunks that can be believed, in the order of [`Self::message_chunks`]: of each part those up to the last one
-    /// whose last message still is there under its number. Behind it the store may have given the numbers to other
-    /// messages: SQLite uses the numbers of the last rows again when those were removed, and VACUUM numbers rows anew.
-    pub fn current_chunks(&self, reader: &mut Reader) -> Result<Vec<MessageChunk>, IndexError> {
-        let mut current: Vec<MessageChunk> = Vec::new();
-        for chunk in self.message_chunks()?.into_iter().rev() {
-            let is_vouched_for = current.last().is_some_and(|later| later.part == chunk.part);
-            if is_vouched_for || chunk.has_its_last(reader)? {
-                current.push(chunk);
-            }
-        }
-        current.reverse();
-        Ok(current)
-    }
-
     fn block(&self, chunk: i64, block: usize) -> Result<Vec<Document>, IndexError> {
         let mut statement = self
             .connection
