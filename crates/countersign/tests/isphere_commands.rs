@@ -120,6 +120,27 @@ fn an_index_is_built_once_then_only_what_is_new_and_a_running_server_uses_it_at_
 }
 
 #[test]
+fn a_damaged_index_says_how_to_rebuild_it_and_is_rebuilt_under_a_running_server() {
+    let place = Place::with_isphere();
+    place.prints(&["isphere", "index"]);
+    let server = place.serve_isphere();
+    let warning = || {
+        let answer = server.call("isphere_search_contacts", &json!({"query": "li"}));
+        assert_eq!(answer["ok"], true, "{answer}");
+        answer["warnings"][0]["message"].as_str().unwrap_or_default().to_owned()
+    };
+    let index = fs::read_dir(place.path().join("state/index")).unwrap();
+    let index =
+        index.map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some_and(|end| end == "db"));
+    fs::write(index.unwrap(), "no index at all ".repeat(1_000)).unwrap();
+    assert!(place.fails(&["isphere", "index"]).contains("isphere index --rebuild"));
+    assert!(warning().contains("isphere index --rebuild"));
+    let rebuilt = place.json(&["isphere", "index", "--rebuild", "--json"]);
+    assert_eq!(rebuilt["messages_added"], 600);
+    assert_eq!(warning(), "");
+}
+
+#[test]
 fn an_index_of_a_store_that_cannot_be_read_says_why() {
     let place = Place::with_isphere();
     fs::remove_file(place.path().join("store.db")).unwrap();

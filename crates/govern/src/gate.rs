@@ -173,9 +173,12 @@ impl Rate {
         if callers.len() > MANY_CALLERS {
             callers.retain(|_, empty_at| *empty_at > now);
         }
-        let empty_at = callers.get(caller).copied().unwrap_or(now).max(now) + self.per_call_us;
+        // A bucket is never fuller than a minute, unless the clock was put back.
+        let known = callers.get(caller).copied().unwrap_or(now).min(now + MINUTE_US);
+        let empty_at = known.max(now) + self.per_call_us;
         let excess = empty_at - now - MINUTE_US;
         if excess > 0 {
+            callers.insert(caller.to_owned(), known);
             let retry_after_ms = u64::try_from(excess).unwrap_or(0).div_ceil(1000);
             return Err(Refusal::RateLimited { retry_after_ms });
         }
@@ -277,6 +280,16 @@ mod tests {
         assert_eq!(call(&reader(), 1_000), Err(Refusal::RateLimited { retry_after_ms: 29_000 }));
         assert_eq!(call(&Caller::local(), 1_000), Ok(()), "another caller has calls of its own");
         assert_eq!(call(&reader(), 30_000), Ok(()));
+    }
+
+    #[test]
+    fn a_clock_that_is_put_back_refuses_nobody_for_longer_than_a_minute() {
+        let gate = gate(&Policy { per_minute: NonZeroU32::new(1), ..Policy::default() });
+        let hour_ms = 3_600_000;
+        assert_eq!(gate.admit(&TOOLS[0], &reader(), hour_ms), Ok(()));
+        let refused = gate.admit(&TOOLS[0], &reader(), 0);
+        assert_eq!(refused, Err(Refusal::RateLimited { retry_after_ms: 60_000 }));
+        assert_eq!(gate.admit(&TOOLS[0], &reader(), 60_000), Ok(()));
     }
 
     #[test]

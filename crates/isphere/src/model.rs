@@ -3,6 +3,8 @@
 use govern::text::visible;
 use serde::{Deserialize, Serialize};
 
+use crate::search::text_contains;
+
 /// The longest id that an agent can use, in characters.
 pub const LONGEST_ID: usize = 512;
 
@@ -170,6 +172,12 @@ impl Message {
     /// The time it is ordered and filtered by: written, else arrived, else the beginning of time.
     pub fn at_ms(&self) -> i64 {
         self.created_ms.or(self.received_ms).unwrap_or(i64::MIN)
+    }
+
+    /// Whether its text holds this, after folding (see [`crate::search`]). What was taken back says nothing any more, so
+    /// that nobody can spell it out by searching.
+    pub fn says(&self, folded_keyword: &str) -> bool {
+        !self.retracted && text_contains(&self.text, folded_keyword)
     }
 }
 

@@ -60,7 +60,7 @@ impl Mock {
                 && query.conversation_id.is_none_or(|id| message.conversation_id == id)
                 && query.conversation_type.is_none_or(|wanted| conversation_type(message) == Some(wanted))
                 && query.since_ms.is_none_or(|since| message.at_ms() >= since)
-                && keyword.as_ref().is_none_or(|keyword| search::text_contains(&message.text, keyword))
+                && keyword.as_ref().is_none_or(|keyword| message.says(keyword))
         });
         let positioned =
             matching.map(|message| (position("messages", message_key(message)), message.clone()));

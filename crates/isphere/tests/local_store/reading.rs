@@ -275,3 +275,23 @@ async fn no_path_or_link_leads_out_of_the_folder_of_files() {
     writer.execute("INSERT INTO att(fid, name, path) VALUES ('in', 'n', ?1)", [absolute]).unwrap();
     assert!(source.download("in").await.is_ok());
 }
+
+#[tokio::test]
+async fn a_keyword_does_not_find_what_was_taken_back() {
+    let fixture = Fixture::chat(2);
+    let before = message_ids(&fixture.source(), MessageQuery { keyword: Some("1"), ..ALL }).await.len();
+    assert_ne!(before, 0);
+    fixture.writer().execute("UPDATE msg SET del = 1", []).unwrap();
+    let source = fixture.source();
+    assert_eq!(message_ids(&source, MessageQuery { keyword: Some("1"), ..ALL }).await, [] as [String; 0]);
+    assert_eq!(message_ids(&source, ALL).await.len(), 4, "that they were there is still shown");
+}
+
+#[tokio::test]
+async fn many_questions_at_once_are_all_answered() {
+    let (_fixture, source) = Fixture::chat(20).with_source();
+    let asked = (0..64).map(|_| message_ids(&source, ALL));
+    for answer in futures_util::future::join_all(asked).await {
+        assert_eq!(answer.len(), 40);
+    }
+}

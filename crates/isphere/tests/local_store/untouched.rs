@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use super::support::{Fixture, all_pages, insert_message};
 use isphere::sources::local::LocalReadonly;
 use isphere::sources::local::inspect::inspect;
-use isphere::sources::{Lookup, MessageQuery, Source};
+use isphere::sources::{Lookup, MessageQuery, Source, SourceError};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 
@@ -199,5 +199,42 @@ async fn reading_goes_on_while_the_client_writes_starts_and_ends() {
         }
         writing.await.unwrap();
         assert_eq!(read_everything(&source).await, 20);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_busy_writer_is_never_taken_for_a_dead_one() {
+    for journal in ["DELETE", "TRUNCATE", "PERSIST"] {
+        let fixture = Fixture::chat(100);
+        let mut client = Client::start(&fixture.store);
+        client.tell(&format!("PRAGMA synchronous = OFF; PRAGMA journal_mode = {journal}"));
+        let writing = tokio::task::spawn_blocking(move || {
+            for _ in 0..10 {
+                client.tell(&"UPDATE room SET title = title || '';".repeat(500));
+            }
+            client.end();
+        });
+        let source = fixture.source();
+        let mut read = 0;
+        while !writing.is_finished() {
+            let query = MessageQuery {
+                conversation_id: Some("c1"),
+                conversation_type: None,
+                keyword: Some("报价"),
+                since_ms: None,
+                limit: 200,
+                after: None,
+            };
+            match source.messages(&query).await {
+                Ok(page) => {
+                    assert_eq!(page.items.len(), 100);
+                    read += 1;
+                }
+                Err(SourceError::Unavailable { retryable: true, .. }) => {}
+                Err(error) => panic!("{journal}: {error}"),
+            }
+        }
+        writing.await.unwrap();
+        assert!(read > 0, "{journal}: nothing was read beside the writer");
     }
 }

@@ -20,6 +20,12 @@ use crate::{commands::CommandError, print};
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign isphere index --config countersign.toml")]
 pub(crate) struct Index {
+    /// Empty the index and build it anew, also when its file is damaged
+    ///
+    /// Then all messages are found as they are now: those that were edited or moved after they were indexed, too. Until it
+    /// is done, searches read the whole store.
+    #[arg(long)]
+    rebuild: bool,
     /// Print what was done as JSON
     #[arg(long)]
     json: bool,
@@ -29,7 +35,8 @@ impl Index {
     pub(crate) fn run(self, settings: &Settings) -> Result<(), CommandError> {
         let store = open_configured(&settings.local_readonly).map_err(index::IndexError::from)?;
         let mut reporter = Reporter::new();
-        let summary = index::update(&store, &index::path(&settings.state_dir), &mut |at| reporter.report(at));
+        let build = if self.rebuild { index::rebuild } else { index::update };
+        let summary = build(&store, &index::path(&settings.state_dir), &mut |at| reporter.report(at));
         reporter.end();
         let summary = summary?;
         if self.json {

@@ -26,6 +26,12 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) async fn run(self, isphere: Arc<Isphere>, config: Config) -> Result<(), CommandError> {
+        // A client sees this only with its first call, and the client of a server over stdio may show it to nobody.
+        for name in &isphere.settings.sources {
+            if let Err(error) = isphere.sources.named(*name).await {
+                tracing::warn!(source = name.as_str(), %error, "a source cannot be read; `isphere doctor` says more");
+            }
+        }
         let Some(address) = self.http else {
             return Server::start(isphere, &config)?.stdio().await;
         };

@@ -40,8 +40,7 @@ pub enum StoreError {
     /// There is a write-ahead log without its shared memory: reading it would create a file beside the store. A copy, or a
     /// client that locks its store exclusively.
     #[error(
-        "the local store has a write-ahead log that nobody has open; start the client once, or close it when it is running, \
-         for then it keeps the store to itself"
+        "the local store has a write-ahead log that nobody has open; start the client once and close it; if this is a copy, copy again while the client is closed"
     )]
     UnopenedLog,
     /// Another program holds it exclusively.

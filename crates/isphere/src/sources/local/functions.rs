@@ -6,13 +6,13 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::Value;
 
 use super::profile::{Profile, Section, Table};
-use super::value::{filled_text, text};
+use super::value::{filled_text, flag, text};
 use crate::search::text_contains;
 
 /// Makes them known on a connection:
 /// - `messages_moment(created, received)`, `files_moment(created, NULL)`: Unix milliseconds as
 ///   [`crate::model::Message::at_ms`];
-/// - `text_holds(text, needle)`: whether a message's text holds a folded needle;
+/// - `text_holds(text, deleted, needle)`: whether a message says a folded needle, as [`crate::model::Message::says`];
 /// - `conversation_kind(type)`: the contract's word for the store's.
 pub(super) fn register(connection: &Connection, profile: &Profile) -> rusqlite::Result<()> {
     for (table, section) in profile.sections() {
@@ -20,10 +20,11 @@ pub(super) fn register(connection: &Connection, profile: &Profile) -> rusqlite::
             Table::Messages => {
                 register_moment(connection, profile, table, section)?;
                 let encoding = section.text;
-                add(connection, "text_holds", 2, move |context| {
+                add(connection, "text_holds", 3, move |context| {
+                    let retracted = flag(context.get_raw(1)).unwrap_or(false);
                     let text = text(context.get_raw(0), encoding).unwrap_or_default();
-                    let needle = context.get_raw(1).as_str()?;
-                    Ok(Value::Integer(i64::from(text_contains(&text, needle))))
+                    let needle = context.get_raw(2).as_str()?;
+                    Ok(Value::Integer(i64::from(!retracted && text_contains(&text, needle))))
                 })?;
             }
             Table::Files => register_moment(connection, profile, table, section)?,

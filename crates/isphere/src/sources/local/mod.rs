@@ -27,7 +27,7 @@ pub use profile::Profile;
 pub use reader::Reader;
 pub use store::{Store, StoreIdentity};
 
-use self::index::{Entry, Index, MessagesAsked, Place, Space, usable};
+use self::index::{Entry, Index, IndexError, MessagesAsked, Place, Space, usable};
 use self::profile::Table;
 use self::reader::Rows;
 use self::scan::{Found, Scan};
@@ -112,17 +112,17 @@ impl LocalReadonly {
     {
         let asked = Scan::of(query)?;
         let Opened { store, index } = self.opened().await?;
-        let found = store.query(move |reader| {
-            let mut found = match asked.indexed(index.as_ref(), space)? {
-                Some(found) => found,
-                None => scan(&asked, reader)?,
+        let page = store.query(move |reader| {
+            let (mut found, warning) = match asked.indexed(index.as_ref(), space)? {
+                Ok(found) => (found, None),
+                Err(unusable) => (scan(&asked, reader)?, Some(without_index(&unusable))),
             };
             for (hit, _) in &mut found.items {
                 complete(reader, &mut hit.item)?;
             }
-            Ok(found)
+            Ok(found_page(found, warning))
         });
-        Ok(found_page(found.await?))
+        Ok(page.await?)
     }
 }
 
@@ -257,14 +257,14 @@ fn read_messages(
     reader.rows(Table::Messages)?;
     let indexed = match index.filter(|_| timeline.after.is_none() || place.is_some()) {
         Some(index) => indexed_messages(reader, index, timeline, place)?,
-        None => None,
+        None => Err(IndexError::NotBuilt),
     };
     let mut page = match indexed {
-        Some(page) => page,
-        None if place.is_some() && timeline.after.is_none() => return Err(StoreError::Position),
-        None => {
+        Ok(page) => page,
+        Err(_) if place.is_some() && timeline.after.is_none() => return Err(StoreError::Position),
+        Err(unusable) => {
             let mut page = run_page(timeline.read(reader, Rows::message)?);
-            page.warnings.extend(timeline.needle.is_some().then(without_index));
+            page.warnings.extend(timeline.needle.iter().map(|_| without_index(&unusable)));
             page
         }
     };
@@ -281,7 +281,7 @@ fn indexed_messages(
     index: &Index,
     timeline: &Timeline,
     place: Option<&Place>,
-) -> Result<Option<Page<Message>>, StoreError> {
+) -> Result<Result<Page<Message>, IndexError>, StoreError> {
     let asked = MessagesAsked {
         conversation_id: timeline.equal.first().map(|(_, id)| id.as_str()),
         conversation_type: timeline.conversation_type,
@@ -290,19 +290,22 @@ fn indexed_messages(
         before: place,
         limit: timeline.limit + 1,
     };
-    let Some(mut found) = usable(index.messages(reader, &asked))? else { return Ok(None) };
+    let mut found = match usable(index.messages(reader, &asked))? {
+        Ok(found) => found,
+        Err(unusable) => return Ok(Err(unusable)),
+    };
     let more = found.messages.len() > timeline.limit;
     found.messages.truncate(timeline.limit);
     let warnings = if found.behind > MAX_BEHIND { vec![behind(found.behind)] } else { Vec::new() };
     let items = found.messages.into_iter();
     let items = items.map(|(place, item)| Positioned { item, position: place.word() });
-    Ok(Some(page(items.collect(), more, warnings)))
+    Ok(Ok(page(items.collect(), more, warnings)))
 }
 
-fn found_page<T>(found: Found<T>) -> Page<Hit<T>> {
+fn found_page<T>(found: Found<T>, warning: Option<Warning>) -> Page<Hit<T>> {
     let items =
         found.items.into_iter().map(|(item, position)| Positioned { item, position: position.word() });
-    page(items.collect(), found.more, if found.by_scan { vec![without_index()] } else { Vec::new() })
+    page(items.collect(), found.more, warning.into_iter().collect())
 }
 
 fn run_page<T>(run: Run<T>) -> Page<T> {
@@ -316,11 +319,8 @@ fn page<T>(items: Vec<Positioned<T>>, more: bool, warnings: Vec<Warning>) -> Pag
     Page { items, next, warnings }
 }
 
-fn without_index() -> Warning {
-    Warning::new(
-        "SEARCH_WITHOUT_INDEX",
-        "the whole store was read for this search; `countersign isphere index` builds an index that makes it fast",
-    )
+fn without_index(unusable: &IndexError) -> Warning {
+    Warning::new("SEARCH_WITHOUT_INDEX", format!("the whole store was read for this search: {unusable}"))
 }
 
 fn rows_left_out(rows: usize) -> Warning {

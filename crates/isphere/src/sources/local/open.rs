@@ -20,14 +20,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use super::error::StoreError;
 
+/// The largest value that is read or made by a profile's SELECT, in bytes.
+const MOST_VALUE_BYTES: i32 = 64 << 20;
+
 /// How long a statement waits for a writer's lock; the tools' own deadline is far longer.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(500);
+/// How often it is tried to read a file that changes meanwhile.
+const ATTEMPTS: u32 = 8;
+/// The pause before the second attempt. Each is twice as long as the one before, all of them 254 ms.
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
 /// How much of the beginning is looked at to tell an encrypted file from another one.
 const PROBE_BYTES: usize = 4096;
 /// Prepared statements kept for each connection: a profile's, and those of some split tables.
@@ -50,6 +58,25 @@ pub(super) struct Fingerprint {
     inode: u64,
     bytes: u64,
     modified: Option<SystemTime>,
+}
+
+/// Tries to read a file until it does not change meanwhile.
+///
+/// For a moment a writer's journal looks like one that a dead writer left: SQLite looks for the writer's lock first and
+/// into the journal afterwards. So the file is half-written only when every attempt says so.
+pub(super) fn settled<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    let mut is_half_written = true;
+    for number in 0..ATTEMPTS {
+        if number > 0 {
+            std::thread::park_timeout(FIRST_PAUSE * 2_u32.pow(number - 1));
+        }
+        match attempt() {
+            Err(StoreError::HalfWritten) => {}
+            Err(StoreError::Changed) => is_half_written = false,
+            result => return result,
+        }
+    }
+    Err(if is_half_written { StoreError::HalfWritten } else { StoreError::Changed })
 }
 
 /// Opens connections to one file.
@@ -202,7 +229,10 @@ fn looks_random(bytes: &[u8]) -> bool {
 fn restrict(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("PRAGMA query_only = ON; PRAGMA trusted_schema = OFF;")?;
+    // Else a misspelt column in double quotes would pass for a text.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MOST_VALUE_BYTES)?;
     connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     connection.authorizer(Some(authorize))?;
     // The first read finds a journal to roll back, a lock, or damage.
@@ -219,7 +249,8 @@ fn authorize(context: AuthContext<'_>) -> Authorization {
         AuthAction::Select
         | AuthAction::Read { .. }
         | AuthAction::Function { .. }
-        | AuthAction::Recursive => Authorization::Allow,
+        | AuthAction::Recursive
+        | AuthAction::Transaction { .. } => Authorization::Allow,
         _ => Authorization::Deny,
     }
 }
@@ -244,4 +275,27 @@ fn encoded(path: &Path) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_half_written_only_when_every_attempt_says_so() {
+        let mut attempts = 0;
+        let result = settled(|| {
+            attempts += 1;
+            if attempts < 3 { Err(StoreError::HalfWritten) } else { Ok(attempts) }
+        });
+        assert_eq!(result.unwrap(), 3);
+        let always = settled(|| Err::<(), _>(StoreError::HalfWritten));
+        assert!(matches!(always, Err(StoreError::HalfWritten)), "{always:?}");
+        let mut attempts = 0;
+        let changing = settled(|| {
+            attempts += 1;
+            Err::<(), _>(if attempts == 4 { StoreError::Changed } else { StoreError::HalfWritten })
+        });
+        assert!(matches!(changing, Err(StoreError::Changed)), "{changing:?}");
+    }
 }

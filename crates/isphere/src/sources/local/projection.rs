@@ -35,6 +35,11 @@ impl Projection {
         if !statement.readonly() || statement.column_count() == 0 {
             return Err(ProfileError::section(table, "`select` must be a SELECT").into());
         }
+        if statement.parameter_count() > 0 {
+            return Err(
+                ProfileError::section(table, "`select` has a parameter; write the value itself").into()
+            );
+        }
         let yields: Vec<String> = statement.column_names().into_iter().map(str::to_lowercase).collect();
         check_columns(table, section, &yields)?;
         let mut sql = String::from("SELECT ");

@@ -24,7 +24,8 @@ const IDS_PER_QUERY: usize = 200;
 /// How many steps of SQLite's machine, well under a millisecond, go by before it is asked whether to stop.
 const STEPS_BETWEEN_LOOKS: i32 = 4096;
 
-/// A checked-out connection. For a thread that may block; it goes back to the store when it is dropped.
+/// A checked-out connection that sees one state of the store. For a thread that may block; the connection goes back to
+/// the store when the reader is dropped. Drop it soon: until then, a client with a rollback journal cannot commit.
 pub struct Reader {
     store: Store,
     /// Some until it is dropped.
@@ -35,6 +36,7 @@ impl Reader {
     /// A reader whose statements end with an error when `stop` becomes true.
     pub(super) fn new(store: Store, stop: Option<Arc<AtomicBool>>) -> Result<Self, StoreError> {
         let lease = store.lease()?;
+        lease.connection.execute_batch("BEGIN")?;
         if let Some(stop) = stop {
             // Not `sqlite3_interrupt`, which does nothing to a statement that is about to start.
             let stopped = move || stop.load(Ordering::Relaxed);
@@ -309,7 +311,9 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         let Some(lease) = self.lease.take() else { return };
-        if lease.connection.progress_handler(0, None::<fn() -> bool>).is_ok() {
+        let can_be_reused = lease.connection.progress_handler(0, None::<fn() -> bool>).is_ok()
+            && lease.connection.execute_batch("COMMIT").is_ok();
+        if can_be_reused {
             self.store.give_back(lease);
         }
     }

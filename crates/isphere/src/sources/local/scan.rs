@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use super::index::{Entry, EntryQuery, Index, Space, usable};
+use super::index::{Entry, EntryQuery, Index, IndexError, Space, usable};
 use super::reader::Reader;
 use crate::model::{Contact, Conversation, Group};
 use crate::search::{Fields, Match, Query};
@@ -33,8 +33,6 @@ pub(super) struct Position {
 pub(super) struct Found<T> {
     pub items: Vec<(Hit<T>, Position)>,
     pub more: bool,
-    /// Whether all rows were read for it.
-    pub by_scan: bool,
 }
 
 impl Scan {
@@ -52,27 +50,30 @@ impl Scan {
         })
     }
 
-    /// What the index knows of it; none when there is no index to ask.
+    /// What the index knows of it, or why it cannot be asked.
     pub fn indexed<T: From<Entry>>(
         &self,
         index: Option<&Index>,
         space: Space,
-    ) -> Result<Option<Found<T>>, StoreError> {
-        let Some(index) = index else { return Ok(None) };
+    ) -> Result<Result<Found<T>, IndexError>, StoreError> {
+        let Some(index) = index else { return Ok(Err(IndexError::NotBuilt)) };
         let asked = EntryQuery {
             query: &self.query,
             include_inactive: self.include_inactive,
             after: self.after.as_ref().map(|position| (position.class, position.id.as_str())),
             limit: self.limit + 1,
         };
-        let Some(mut hits) = usable(index.entries(space, &asked))? else { return Ok(None) };
+        let mut hits = match usable(index.entries(space, &asked))? {
+            Ok(hits) => hits,
+            Err(unusable) => return Ok(Err(unusable)),
+        };
         let more = hits.len() > self.limit;
         hits.truncate(self.limit);
         let items = hits.into_iter().map(|(entry, Match { class, confidence })| {
             let position = Position { class, id: entry.id.clone() };
             (Hit { item: T::from(entry), confidence }, position)
         });
-        Ok(Some(Found { items: items.collect(), more, by_scan: false }))
+        Ok(Ok(Found { items: items.collect(), more }))
     }
 
     /// People that match.
@@ -165,11 +166,7 @@ impl<'a, T> Best<'a, T> {
         let mut best = self.heap.into_sorted_vec();
         let more = best.len() > self.scan.limit;
         best.truncate(self.scan.limit);
-        Found {
-            items: best.into_iter().map(|candidate| (candidate.hit, candidate.position)).collect(),
-            more,
-            by_scan: true,
-        }
+        Found { items: best.into_iter().map(|candidate| (candidate.hit, candidate.position)).collect(), more }
     }
 }
 

@@ -8,18 +8,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use rusqlite::Connection;
+use tokio::sync::Semaphore;
 
 use super::error::StoreError;
 use super::functions;
-use super::open::{Opener, Plan};
+use super::open::{Opener, Plan, settled};
 use super::profile::{Profile, ProfileError, Section, Table};
 use super::projection::{Projection, parts};
 use super::reader::Reader;
 
 /// Connections that are kept while nobody uses them.
 const MAX_IDLE: usize = 4;
-/// How often a query is tried again when the file changed under it.
-const ATTEMPTS: usize = 8;
+/// Queries that run at the same time; further ones wait for their turn.
+const MOST_QUERIES: usize = 8;
 
 /// The client's store and how to read it. Clones share the connections.
 #[derive(Clone)]
@@ -41,6 +42,8 @@ struct Shared {
     profile: Profile,
     files: Option<FilesFolder>,
     idle: Mutex<Vec<Lease>>,
+    /// Queries beyond these wait: many scans at once would all be too late.
+    turns: Semaphore,
     projections: Mutex<HashMap<(Table, String), Arc<Projection>>>,
 }
 
@@ -67,10 +70,11 @@ impl Store {
             profile,
             files,
             idle: Mutex::default(),
+            turns: Semaphore::new(MOST_QUERIES),
             projections: Mutex::default(),
         };
         let store = Self { shared: Arc::new(shared) };
-        store.retry(None, &|reader| {
+        store.retry(None, &mut |reader| {
             for (table, section) in store.profile().sections() {
                 if reader.projections(table)?.is_empty() {
                     let pattern = section.tables.as_deref().unwrap_or_default();
@@ -103,10 +107,12 @@ impl Store {
         T: Send + 'static,
         W: Fn(&mut Reader) -> Result<T, StoreError> + Send + 'static,
     {
+        let _turn = self.shared.turns.acquire().await.map_err(|_| StoreError::Interrupted)?;
         let stop = Arc::new(AtomicBool::new(false));
         let _stops = StopOnDrop(Arc::clone(&stop));
         let store = self.clone();
-        let done = tokio::task::spawn_blocking(move || store.retry(Some(&stop), &work)).await;
+        let done =
+            tokio::task::spawn_blocking(move || store.retry(Some(&stop), &mut |reader| work(reader))).await;
         done.unwrap_or_else(|error| match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(StoreError::Interrupted),
@@ -123,25 +129,17 @@ impl Store {
         self.shared.files.as_ref()
     }
 
-    fn retry<T>(
+    /// Does `work` on this thread, and again when the file changed meanwhile.
+    pub(super) fn retry<T>(
         &self,
         stop: Option<&Arc<AtomicBool>>,
-        work: &dyn Fn(&mut Reader) -> Result<T, StoreError>,
+        work: &mut dyn FnMut(&mut Reader) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        for _ in 0..ATTEMPTS {
-            let mut reader = match Reader::new(self.clone(), stop.cloned()) {
-                Err(StoreError::Changed) => continue,
-                other => other?,
-            };
-            let result = work(&mut reader);
-            let unchanged = reader.unchanged();
-            match result.map_err(|error| reader.reason(error)) {
-                Err(StoreError::Changed) => {}
-                result if unchanged => return result,
-                _ => {}
-            }
-        }
-        Err(StoreError::Changed)
+        settled(|| {
+            let mut reader = Reader::new(self.clone(), stop.cloned())?;
+            let result = work(&mut reader).map_err(|error| reader.reason(error));
+            if reader.unchanged() { result } else { Err(StoreError::Changed) }
+        })
     }
 
     /// A connection for the file as it is now: an idle one, when it fits.

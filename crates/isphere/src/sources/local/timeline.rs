@@ -223,7 +223,7 @@ impl Timeline {
             );
         }
         if let Some(needle) = &self.needle {
-            conditions.add("text_holds(text, ?)", [Value::Text(needle.clone())]);
+            conditions.add("text_holds(text, deleted, ?)", [Value::Text(needle.clone())]);
         }
         if let Some(since) = self.since_ms {
             conditions.add(&format!("{moment} >= ?"), [Value::Integer(since)]);

@@ -19,17 +19,41 @@ pub enum IndexError {
     /// Another program is building it.
     #[error("another program is building this search index; wait until it has finished")]
     Busy,
-    /// Its file is damaged, or the disk is full.
+    /// What is in its file is not what was written; without a source when a checksum says so.
+    #[error("the search index is damaged; build it anew with `countersign isphere index --rebuild`")]
+    Damaged(#[source] Option<rusqlite::Error>),
+    /// The disk is full, or refused the file.
     #[error(
-        "the search index cannot be read or written; check the disk, or remove the file and build it anew"
+        "the search index cannot be read or written; check the disk and the permissions of the state folder"
     )]
-    File(#[from] rusqlite::Error),
+    File(#[source] rusqlite::Error),
     /// The operating system refused.
     #[error("the folder of the search index cannot be written; check its permissions")]
     Folder(#[from] std::io::Error),
     /// The store that is indexed cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl From<rusqlite::Error> for IndexError {
+    /// The index's own statements and types are right, so what the disk did not refuse is damage.
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode as Code;
+        match error.sqlite_error_code() {
+            Some(
+                Code::CannotOpen
+                | Code::DatabaseBusy
+                | Code::DatabaseLocked
+                | Code::DiskFull
+                | Code::FileLockingProtocolFailed
+                | Code::OutOfMemory
+                | Code::PermissionDenied
+                | Code::ReadOnly
+                | Code::SystemIoFailure,
+            ) => Self::File(error),
+            _ => Self::Damaged(Some(error)),
+        }
+    }
 }
 
 impl From<IndexError> for SourceError {

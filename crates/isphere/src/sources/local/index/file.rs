@@ -7,18 +7,23 @@
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
+use super::checksum::{seal, unseal};
 use super::error::IndexError;
 use super::offsets::Offsets;
 use super::terms::Term;
 use crate::sources::local::StoreIdentity;
 
 /// What is written in a file of this layout.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// Statements that are kept prepared.
 const STATEMENTS: usize = 48;
+
+/// How long a statement waits for another program's lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
     DROP TABLE IF EXISTS identity;
@@ -114,6 +119,19 @@ impl IndexFile {
         Ok(file)
     }
 
+    /// Empties an index in one step, also when its file is damaged or is none, and opens it to write it. Those who have
+    /// it open go on with the new state. The caller holds the lock.
+    pub fn create_anew(path: &Path, identity: &StoreIdentity) -> Result<Self, IndexError> {
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        // Looking at the file first keeps its journal mode, whatever is found (SQLITE_DBCONFIG_RESET_DATABASE).
+        let _ = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_RESET_DATABASE, true)?;
+        connection.execute_batch("VACUUM")?;
+        drop(connection);
+        Self::create(path, identity)
+    }
+
     /// Whether all there was of this space at some time is in the index.
     pub fn is_complete(&self, space: Space) -> Result<bool, IndexError> {
         let mut statement = self.connection.prepare_cached("SELECT 1 FROM complete WHERE space = ?1")?;
@@ -141,10 +159,11 @@ impl IndexFile {
         let mut statement = self
             .connection
             .prepare_cached("SELECT offsets FROM posting WHERE space = ?1 AND chunk = ?2 AND term = ?3")?;
-        let offsets = statement.query_row(params![space as u8, chunk, term], |row| {
-            Ok(Offsets::decode(row.get_ref(0)?.as_blob()?))
-        });
-        Ok(offsets.optional()?)
+        let mut found = statement.query(params![space as u8, chunk, term])?;
+        let Some(row) = found.next()? else { return Ok(None) };
+        let sealed = row.get_ref(0)?.as_blob().map_err(rusqlite::Error::from)?;
+        let offsets = unseal([chunk, term], sealed).ok_or(IndexError::Damaged(None))?;
+        Ok(Some(Offsets::decode(offsets)))
     }
 
     /// The documents of a chunk that have all the terms; none when there is no such document.
@@ -167,7 +186,7 @@ impl IndexFile {
 
     fn of(connection: Connection) -> Result<Self, IndexError> {
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
-        connection.busy_timeout(Duration::from_secs(5))?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         Ok(Self { connection })
     }
 
@@ -201,7 +220,9 @@ impl Postings {
         let mut insert = connection.prepare_cached("INSERT INTO posting VALUES (?1, ?2, ?3, ?4)")?;
         for postings in self.0.chunk_by(|(one, _), (other, _)| one == other) {
             let offsets: Vec<u16> = postings.iter().map(|(_, offset)| *offset).collect();
-            insert.execute(params![space as u8, chunk, postings[0].0, Offsets::encode(&offsets)])?;
+            let term = postings[0].0;
+            let sealed = seal([chunk, term], &Offsets::encode(&offsets));
+            insert.execute(params![space as u8, chunk, term, sealed])?;
         }
         Ok(())
     }

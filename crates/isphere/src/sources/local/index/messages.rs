@@ -10,13 +10,14 @@ use std::ops::ControlFlow;
 use rusqlite::params;
 use serde::{Deserialize, Serialize};
 
+use super::checksum::{seal, unseal};
 use super::error::IndexError;
 use super::file::{IndexFile, Space};
 use super::merge::merge;
 use super::offsets::{Offsets, read_varint, write_varint};
 use super::terms::{Kind, Term, keyword_terms, term};
 use crate::model::{ConversationType, Message};
-use crate::search::{fold, text_contains};
+use crate::search::fold;
 use crate::sources::local::Reader;
 
 /// Documents in a block: what is read to learn the number and time of one of them.
@@ -93,11 +94,25 @@ pub(super) struct MessageChunk {
 }
 
 impl MessageChunk {
-    /// Whether its last message still is there under its number.
-    fn has_its_last(&self, reader: &mut Reader) -> Result<bool, IndexError> {
+    /// Whether the number of its last message still is that of the same message.
+    fn is_current(&self, reader: &mut Reader) -> Result<bool, IndexError> {
         let last = reader.message(&self.part, self.last_seq)?;
         Ok(last.is_some_and(|message| message.message_id == self.last_seq_id))
     }
+}
+
+/// The chunks of each part up to the last whose last message still has its number, the last first. The messages behind
+/// it count as newer than the index: their numbers may be those of other messages, because the store numbered its rows
+/// anew or gave the numbers of removed messages to new ones. Both leave the numbers below one that stayed as they were.
+pub(super) fn current_chunks(file: &IndexFile, reader: &mut Reader) -> Result<Vec<MessageChunk>, IndexError> {
+    let mut current: Vec<MessageChunk> = Vec::new();
+    for chunk in file.message_chunks()?.into_iter().rev() {
+        let is_below_current = current.last().is_some_and(|later| later.part == chunk.part);
+        if is_below_current || chunk.is_current(reader)? {
+            current.push(chunk);
+        }
+    }
+    Ok(current)
 }
 
 impl IndexFile {
@@ -124,26 +139,15 @@ impl IndexFile {
         Ok(chunks.collect::<Result<_, _>>()?)
     }
 
-    /// The chunks that can be believed, in the order of [`Self::message_chunks`]: of each part those up to the last one
-    /// whose last message still is there under its number. Behind it the store may have given the numbers to other
-    /// messages: SQLite uses the numbers of the last rows again when those were removed, and VACUUM numbers rows anew.
-    pub fn current_chunks(&self, reader: &mut Reader) -> Result<Vec<MessageChunk>, IndexError> {
-        let mut current: Vec<MessageChunk> = Vec::new();
-        for chunk in self.message_chunks()?.into_iter().rev() {
-            let is_vouched_for = current.last().is_some_and(|later| later.part == chunk.part);
-            if is_vouched_for || chunk.has_its_last(reader)? {
-                current.push(chunk);
-            }
-        }
-        current.reverse();
-        Ok(current)
-    }
-
     fn block(&self, chunk: i64, block: usize) -> Result<Vec<Document>, IndexError> {
         let mut statement = self
             .connection
             .prepare_cached("SELECT documents FROM message_block WHERE chunk = ?1 AND block = ?2")?;
-        Ok(statement.query_row(params![chunk, block], |row| Ok(decode_block(row.get_ref(0)?.as_blob()?)))?)
+        let mut found = statement.query(params![chunk, block])?;
+        let sealed = found.next()?.ok_or(IndexError::Damaged(None))?.get_ref(0)?;
+        let sealed = sealed.as_blob().map_err(rusqlite::Error::from)?;
+        let key = block_key(chunk, block);
+        unseal(key, sealed).map(decode_block).ok_or(IndexError::Damaged(None))
     }
 }
 
@@ -154,8 +158,17 @@ pub(super) struct Document {
     pub seq: i64,
 }
 
+/// The documents of a block as they are written.
+pub(super) fn sealed_block(chunk: i64, block: usize, documents: &[Document]) -> Vec<u8> {
+    seal(block_key(chunk, block), &encode_block(documents))
+}
+
+fn block_key(chunk: i64, block: usize) -> [i64; 2] {
+    [chunk, i64::try_from(block).unwrap_or(i64::MAX)]
+}
+
 /// The differences of times, which ascend, and of numbers, which nearly do.
-pub(super) fn encode_block(documents: &[Document]) -> Vec<u8> {
+fn encode_block(documents: &[Document]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut before = Document { at: i64::MIN, seq: 0 };
     for document in documents {
@@ -198,9 +211,8 @@ pub(super) fn search(
     let mut filter = Filter::new(asked);
     let mut indexed: BTreeMap<String, i64> = BTreeMap::new();
     let mut runs = Vec::new();
-    // The messages of the other chunks count as newer than the index.
-    for chunk in file.current_chunks(reader)? {
-        indexed.insert(chunk.part.clone(), chunk.last_seq);
+    for chunk in current_chunks(file, reader)? {
+        indexed.entry(chunk.part.clone()).or_insert(chunk.last_seq);
         let is_in_range = asked.since_ms.is_none_or(|since| chunk.newest_at >= since)
             && asked.before.is_none_or(|before| chunk.oldest_at <= before.at_ms);
         if is_in_range {
@@ -254,9 +266,9 @@ impl<'a> Filter<'a> {
     fn admits(&mut self, reader: &mut Reader, place: &Place, message: &Message) -> Result<bool, IndexError> {
         let asked = self.asked;
         let is_admitted = asked.before.is_none_or(|before| place < before)
-            && asked.since_ms.is_none_or(|since| place.at_ms >= since)
+            && asked.since_ms.is_none_or(|since| message.at_ms() >= since)
             && asked.conversation_id.is_none_or(|id| message.conversation_id == id)
-            && self.keyword.as_deref().is_none_or(|keyword| text_contains(&message.text, keyword));
+            && self.keyword.as_deref().is_none_or(|keyword| message.says(keyword));
         match asked.conversation_type {
             Some(wanted) if is_admitted => {
                 Ok(self.type_of(reader, &message.conversation_id)? == Some(wanted))
@@ -347,7 +359,7 @@ impl ChunkRun {
                 return Ok(None);
             }
             let Some(message) = reader.message(&self.chunk.part, document.seq)? else { continue };
-            // A message that got another time keeps its old place until its chunk is built anew: positions depend on it.
+            // A message that got another time keeps the place it had until its chunk is built anew.
             let place = Place { at_ms: document.at, part: self.chunk.part.clone(), seq: document.seq };
             if filter.admits(reader, &place, &message)? {
                 return Ok(Some((place, message)));
@@ -364,7 +376,7 @@ impl ChunkRun {
         };
         let document = documents.get(offset % BLOCK_DOCUMENTS).copied();
         self.block = Some((number, documents));
-        document.ok_or(IndexError::File(rusqlite::Error::QueryReturnedNoRows))
+        document.ok_or(IndexError::Damaged(None))
     }
 
     /// How many documents of the chunk are before this place.

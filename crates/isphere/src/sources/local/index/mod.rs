@@ -4,8 +4,9 @@
 //! items in the same order; positions are places in that order and stay valid when the index is built anew.
 //!
 //! `entries` (people, groups, conversations) and `messages` ask, `update` builds → `file` (the SQLite file) → `terms`
-//! (what a document is found by), `offsets` (sets of documents), `merge` (ordered chunks).
+//! (what a document is found by), `offsets` (sets of documents), `checksum` (damage), `merge` (ordered chunks).
 
+mod checksum;
 mod entries;
 mod error;
 mod file;
@@ -22,7 +23,7 @@ pub use entries::{Entry, EntryQuery, Found};
 pub use error::IndexError;
 pub use file::Space;
 pub use messages::{MessagesAsked, MessagesFound, Place};
-pub use update::{Changes, Progress, Summary, update};
+pub use update::{Changes, Progress, Summary, rebuild, update};
 
 use self::file::IndexFile;
 use super::{Reader, StoreError, StoreIdentity};
@@ -39,20 +40,32 @@ pub struct Index {
 struct Shared {
     path: PathBuf,
     identity: StoreIdentity,
-    idle: Mutex<Vec<IndexFile>>,
+    /// Each with the number that the file had when it was opened.
+    idle: Mutex<Vec<(Option<u64>, IndexFile)>>,
 }
 
-/// What the index answered; none when it cannot be used, so that the caller reads the store itself. Why is in the log.
-pub(super) fn usable<T>(answer: Result<T, IndexError>) -> Result<Option<T>, StoreError> {
+/// What the index answered, or why it cannot be used, so that the caller reads the store itself.
+pub(super) fn usable<T>(answer: Result<T, IndexError>) -> Result<Result<T, IndexError>, StoreError> {
     match answer {
-        Ok(answer) => Ok(Some(answer)),
         Err(IndexError::Store(error)) => Err(error),
-        Err(IndexError::NotBuilt) => Ok(None),
         Err(error) => {
-            tracing::warn!(?error, "the search index is not used");
-            Ok(None)
+            if !matches!(error, IndexError::NotBuilt) {
+                tracing::warn!(?error, "the search index is not used");
+            }
+            Ok(Err(error))
         }
+        answer => Ok(answer),
     }
+}
+
+/// What tells a file from another one of the same name; nothing does on Windows, where an open file stays.
+fn file_number(path: &Path) -> Option<u64> {
+    let metadata = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let number = metadata.file_type().is_file().into();
+    Some(number)
 }
 
 /// Where the index of the local store is, in the state folder.
@@ -88,9 +101,15 @@ impl Index {
         question: impl FnOnce(&IndexFile) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
         let idle = || self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept = idle().pop();
+        let number = file_number(&self.shared.path);
+        let kept = {
+            let mut idle = idle();
+            // The file may have been removed, or another one put in its place.
+            idle.retain(|(opened, _)| *opened == number);
+            idle.pop()
+        };
         let file = match kept {
-            Some(file) => file,
+            Some((_, file)) => file,
             None => IndexFile::open(&self.shared.path, &self.shared.identity)?,
         };
         let answer = {
@@ -106,7 +125,7 @@ impl Index {
         };
         let mut idle = idle();
         if idle.len() < MAX_IDLE {
-            idle.push(file);
+            idle.push((number, file));
         }
         Ok(answer)
     }

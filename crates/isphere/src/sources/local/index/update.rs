@@ -11,10 +11,7 @@ use serde::Serialize;
 use super::error::IndexError;
 use super::file::{IndexFile, Space};
 use crate::model::{Contact, Conversation, Group};
-use crate::sources::local::{Store, StoreError};
-
-/// How often the store may change under a pass over it.
-const ATTEMPTS: usize = 4;
+use crate::sources::local::{Reader, Store, StoreIdentity};
 
 /// How far the work has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +47,25 @@ pub struct Changes {
 /// Brings the index at this path up to date with the store, and builds it when it is not there or of another store or
 /// profile. What was committed when it is interrupted is kept, and the next run goes on from there.
 pub fn update(store: &Store, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<Summary, IndexError> {
+    build(IndexFile::create, store, path, progress)
+}
+
+/// Empties the index at this path and builds it, also when its file is damaged. Until the end, searches read the store
+/// itself. When it is interrupted, [`update`] goes on from there.
+pub fn rebuild(
+    store: &Store,
+    path: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Summary, IndexError> {
+    build(IndexFile::create_anew, store, path, progress)
+}
+
+fn build(
+    open: fn(&Path, &StoreIdentity) -> Result<IndexFile, IndexError>,
+    store: &Store,
+    path: &Path,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Summary, IndexError> {
     if let Some(folder) = path.parent() {
         govern::private::make_folder(folder)?;
     }
@@ -59,7 +75,7 @@ pub fn update(store: &Store, path: &Path, progress: &mut dyn FnMut(Progress)) ->
         TryLockError::WouldBlock => IndexError::Busy,
         TryLockError::Error(error) => IndexError::Folder(error),
     })?;
-    let mut file = IndexFile::create(path, &store.identity())?;
+    let mut file = open(path, &store.identity())?;
     let summary = Summary {
         contacts: entries::update(&mut file, store, Space::Contacts, progress, |reader, visit| {
             reader.contacts(&mut |contact: Contact| visit(contact.into()))
@@ -75,22 +91,15 @@ pub fn update(store: &Store, path: &Path, progress: &mut dyn FnMut(Progress)) ->
     Ok(summary)
 }
 
-/// Does `work` until the store did not change under it.
+/// Does `work`, again when the store changed under it.
 fn unchanged<T>(
     store: &Store,
-    mut work: impl FnMut(&mut crate::sources::local::Reader) -> Result<T, IndexError>,
+    mut work: impl FnMut(&mut Reader) -> Result<T, IndexError>,
 ) -> Result<T, IndexError> {
-    for _ in 0..ATTEMPTS {
-        let mut reader = match store.reader() {
-            Err(StoreError::Changed) => continue,
-            other => other?,
-        };
-        let result = work(&mut reader);
-        if reader.unchanged() && !matches!(result, Err(IndexError::Store(StoreError::Changed))) {
-            return result;
-        }
-    }
-    Err(StoreError::Changed.into())
+    store.retry(None, &mut |reader| match work(reader) {
+        Err(IndexError::Store(error)) => Err(error),
+        other => Ok(other),
+    })?
 }
 
 /// Whether a chunk and the one after it become one: then each document is written anew once for each doubling of its

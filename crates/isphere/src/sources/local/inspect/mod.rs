@@ -15,7 +15,7 @@ use rusqlite::types::{Value, ValueRef};
 pub use propose::propose;
 
 use super::error::StoreError;
-use super::open::Opener;
+use super::open::{Opener, settled};
 use super::projection::quoted;
 use super::time::TimeUnit;
 use super::value::{BlobText, integer, text};
@@ -28,8 +28,6 @@ const SAMPLED_ROWS: usize = 200;
 const MAX_KINDS: usize = 12;
 /// The longest word for a type, in characters.
 const MAX_KIND_CHARS: usize = 16;
-/// How often looking is tried again when the file changed meanwhile.
-const ATTEMPTS: usize = 4;
 
 /// What is in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,16 +69,11 @@ pub struct InspectedColumn {
 /// Looks at the store of this name without changing anything.
 pub fn inspect(path: &Path) -> Result<Inspection, StoreError> {
     let opener = Opener::new(path)?;
-    for _ in 0..ATTEMPTS {
+    settled(|| {
         let plan = opener.plan()?;
-        let connection = opener.open(&plan)?;
-        let inspection = look(&connection);
-        drop(connection);
-        if opener.unchanged(&plan) {
-            return inspection;
-        }
-    }
-    Err(StoreError::Changed)
+        let inspection = look(&opener.open(&plan)?).map_err(|error| opener.reason(&plan, error));
+        if opener.unchanged(&plan) { inspection } else { Err(StoreError::Changed) }
+    })
 }
 
 fn look(connection: &Connection) -> Result<Inspection, StoreError> {

@@ -1,6 +1,6 @@
 //! Messages: what the store added since is read, chunk by chunk; small neighbours are merged.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use rusqlite::{Connection, params};
@@ -12,7 +12,7 @@ use crate::sources::local::Store;
 use crate::sources::local::index::error::IndexError;
 use crate::sources::local::index::file::{IndexFile, Postings, Space, remove_postings};
 use crate::sources::local::index::messages::{
-    BLOCK_DOCUMENTS, Document, MessageChunk, conversation_term, encode_block, type_term,
+    BLOCK_DOCUMENTS, Document, MessageChunk, conversation_term, current_chunks, sealed_block, type_term,
 };
 use crate::sources::local::index::offsets::CHUNK_DOCUMENTS;
 use crate::sources::local::index::terms::message_terms;
@@ -28,7 +28,7 @@ pub fn update(
 ) -> Result<u64, IndexError> {
     let types = conversation_types(store)?;
     let parts = unchanged(store, |reader| Ok(reader.message_parts()?))?;
-    forget_parts(file, store, &parts)?;
+    forget_stale(file, store)?;
     let mut added = 0;
     for part in &parts {
         loop {
@@ -160,7 +160,7 @@ fn write_documents(connection: &Connection, chunk: i64, rows: &[Row]) -> Result<
     let mut insert = connection.prepare_cached("INSERT INTO message_block VALUES (?1, ?2, ?3)")?;
     for (block, rows) in rows.chunks(BLOCK_DOCUMENTS).enumerate() {
         let documents: Vec<Document> = rows.iter().map(|row| row.document).collect();
-        insert.execute(params![chunk, block, encode_block(&documents)])?;
+        insert.execute(params![chunk, block, sealed_block(chunk, block, &documents)])?;
     }
     Ok(())
 }
@@ -171,16 +171,15 @@ fn remove_chunk(connection: &Connection, chunk: i64) -> Result<(), IndexError> {
     remove_postings(connection, Space::Messages, chunk)
 }
 
-/// Removes the chunks of parts that are no longer there, and those that can no longer be believed.
-fn forget_parts(file: &mut IndexFile, store: &Store, parts: &[String]) -> Result<(), IndexError> {
-    let current = unchanged(store, |reader| file.current_chunks(reader))?;
-    let is_kept = |chunk: &MessageChunk| {
-        parts.contains(&chunk.part) && current.iter().any(|kept| kept.chunk == chunk.chunk)
-    };
-    let chunks = file.message_chunks()?;
+/// Removes the chunks of parts that are no longer there, and those whose messages may have other numbers by now.
+fn forget_stale(file: &mut IndexFile, store: &Store) -> Result<(), IndexError> {
+    let current = unchanged(store, |reader| current_chunks(file, reader))?;
+    let current: HashSet<i64> = current.iter().map(|chunk| chunk.chunk).collect();
+    let stale = file.message_chunks()?.into_iter().filter(|chunk| !current.contains(&chunk.chunk));
+    let stale: Vec<i64> = stale.map(|chunk| chunk.chunk).collect();
     let transaction = file.write()?;
-    for chunk in chunks.iter().filter(|chunk| !is_kept(chunk)) {
-        remove_chunk(&transaction, chunk.chunk)?;
+    for chunk in stale {
+        remove_chunk(&transaction, chunk)?;
     }
     transaction.commit()?;
     Ok(())
