@@ -264,13 +264,10 @@ impl Flusher {
                 }
             }
         };
-        if timeout(LAST_TRIES, rest).await.is_err() {
-            match batch.len() + self.records.len() {
-                0 => tracing::warn!(
-                    "calls were still running at shutdown; their records are not in the audit trail"
-                ),
-                records => tracing::error!(records, "audit records lost at shutdown"),
-            }
+        let in_time = timeout(LAST_TRIES, rest).await.is_ok();
+        let lost = batch.len() + self.records.len();
+        if !in_time && lost > 0 {
+            tracing::error!(records = lost, "audit records lost at shutdown");
         }
     }
 }

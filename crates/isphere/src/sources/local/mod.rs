@@ -264,7 +264,7 @@ fn read_messages(
         Err(_) if place.is_some() && timeline.after.is_none() => return Err(StoreError::Position),
         Err(unusable) => {
             let mut page = run_page(timeline.read(reader, Rows::message)?);
-            page.warnings.extend(timeline.needle.is_some().then(|| without_index(&unusable)));
+            page.warnings.extend(timeline.needle.iter().map(|_| without_index(&unusable)));
             page
         }
     };
