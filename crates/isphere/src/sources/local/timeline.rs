@@ -223,7 +223,8 @@ impl Timeline {
             );
         }
         if let Some(needle) = &self.needle {
-            conditions.add("text_holds(text, deleted, ?)", [Value::Text(needle.clone())]);
+            let deleted = if stream.projection.yields("deleted") { "deleted" } else { "NULL" };
+            conditions.add(&format!("text_holds(text, {deleted}, ?)"), [Value::Text(needle.clone())]);
         }
         if let Some(since) = self.since_ms {
             conditions.add(&format!("{moment} >= ?"), [Value::Integer(since)]);
