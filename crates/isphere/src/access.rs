@@ -24,7 +24,8 @@ pub struct Access {
 /// An entry of a list that means nothing.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[error(
-    "[policy] {list} has an entry without an id: `{entry}`; write contact:ID, group:ID, conversation:ID, or a bare ID"
+    "[policy] {list} has an entry that means nothing: `{entry}`; write contact:ID, group:ID, conversation:ID, or a bare ID \
+     without a colon"
 )]
 pub struct AccessError {
     list: &'static str,
@@ -151,11 +152,15 @@ impl Entries {
     fn new(list: &'static str, entries: &[String]) -> Result<Self, AccessError> {
         let mut sorted = Self::default();
         for entry in entries {
-            let (kind, id) = match entry.split_once(':') {
-                Some((kind @ ("contact" | "group" | "conversation"), id)) => (kind, id),
-                _ => ("", entry.as_str()),
+            // A misspelt kind would silently protect nobody.
+            let (kind, id) = match entry.split_once([':', '：']) {
+                Some((kind @ ("contact" | "group" | "conversation"), id)) if !entry.contains('：') => {
+                    (kind, id)
+                }
+                Some(_) => return Err(AccessError { list, entry: entry.clone() }),
+                None => ("", entry.as_str()),
             };
-            if id.trim().is_empty() {
+            if id.is_empty() || id.trim() != id {
                 return Err(AccessError { list, entry: entry.clone() });
             }
             for (of_kind, ids) in [
@@ -217,16 +222,22 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_id_means_any_of_the_three_kinds_and_a_colon_may_be_part_of_it() {
-        let access = access(&[], &["xmpp:a", "group:g"]);
-        assert!(!access.contact("xmpp:a") && !access.group("xmpp:a"));
-        assert!(!access.conversation(&direct("xmpp:a", Some("b"))));
+    fn a_bare_id_means_any_of_the_three_kinds_and_an_id_with_a_colon_has_its_kind_in_front() {
+        let access = access(&[], &["a", "group:g", "contact:xmpp:b"]);
+        assert!(!access.contact("a") && !access.group("a"));
+        assert!(!access.conversation(&direct("a", Some("c"))));
         assert!(!access.group("g") && access.contact("g"));
+        assert!(!access.contact("xmpp:b") && access.group("xmpp:b"));
     }
 
     #[test]
-    fn an_entry_without_an_id_is_refused_with_its_list() {
-        let policy = Policy { deny: vec!["contact: ".to_owned()], ..Policy::default() };
-        assert!(Access::new(&policy).unwrap_err().to_string().starts_with("[policy] deny"));
+    fn an_entry_that_would_protect_nobody_is_refused_with_its_list() {
+        for entry in
+            ["contact: ", "contact:", "", "person:1", "Contact:p3", "contact:p4 ", " p4", "group：g1"]
+        {
+            let policy = Policy { deny: vec![entry.to_owned()], ..Policy::default() };
+            let refused = Access::new(&policy).err().unwrap_or_else(|| panic!("accepted: {entry:?}"));
+            assert!(refused.to_string().starts_with("[policy] deny"), "{entry:?}");
+        }
     }
 }

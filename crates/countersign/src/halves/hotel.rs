@@ -86,7 +86,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts recording and sealing, and listens for the signals to end.
-    pub(crate) fn start(hotel: Arc<Hotel>, config: Config) -> Result<Self, CommandError> {
+    pub(crate) fn start(hotel: Arc<Hotel>, config: Config) -> Self {
         let gate = Arc::new(Gate::new(&config.policy, HotelTools::tools()));
         let database = DatabaseSink::new(hotel.db.clone(), hotel.audit_key.clone());
         let sink = CountingSink { database, metrics: Arc::clone(&hotel.metrics) };
@@ -97,7 +97,7 @@ impl Server {
         let credentials = Arc::new(TokenStore::new(hotel.db.clone()));
         let bearer = Arc::new(Bearer::new(credentials, hotel.clock.clone()));
         let shutdown = Box::pin(shutdown_signal());
-        Ok(Self { hotel, gate, recorder, flusher, sealer, bearer, shutdown, options: config.mcp })
+        Self { hotel, gate, recorder, flusher, sealer, bearer, shutdown, options: config.mcp }
     }
 
     /// Who may call: the holders of the hotel's tokens.

@@ -65,7 +65,7 @@ impl Demo {
         config.isphere = isphere::settings(&data, self.language);
         let stdio_config = isphere::prepare(&data, &config.isphere)?;
         let isphere = halves::isphere::Server::start(halves::isphere::open(&config)?, &config)?;
-        let server = halves::hotel::Server::start(Arc::clone(&hotel), config)?;
+        let server = halves::hotel::Server::start(Arc::clone(&hotel), config);
         print::line(&introduction(&database, &stdio_config, &reachable(bound), &secret))?;
         let beside = isphere.router(ISPHERE_PATH, server.bearer());
         server.http(listener, bound, beside).await;

@@ -30,10 +30,10 @@ pub(crate) struct Serve {
 impl Serve {
     pub(crate) async fn run(self, hotel: &Arc<Hotel>, config: Config) -> Result<(), CommandError> {
         if self.stdio {
-            return Server::start(Arc::clone(hotel), config)?.stdio().await;
+            return Server::start(Arc::clone(hotel), config).stdio().await;
         }
         let (listener, bound) = bind(self.listen.as_deref().unwrap_or(&config.hotel.listen)).await?;
-        Server::start(Arc::clone(hotel), config)?.http(listener, bound, Router::new()).await;
+        Server::start(Arc::clone(hotel), config).http(listener, bound, Router::new()).await;
         Ok(())
     }
 }

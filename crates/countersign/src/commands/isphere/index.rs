@@ -39,12 +39,7 @@ impl Index {
         let summary = build(&store, &index::path(&settings.state_dir), &mut |at| reporter.report(at));
         reporter.end();
         let summary = summary?;
-        if self.json {
-            print::json(&summary)?
-        } else {
-            print::line(&sentence(&summary))?
-        }
-        Ok(())
+        Ok(if self.json { print::json(&summary) } else { print::line(&sentence(&summary)) }?)
     }
 }
 
