@@ -18,7 +18,6 @@ const STORE: &str = "ISPHERE_TEST_STORE";
 
 /// The client: a process of its own that does on its input's lines what they say and answers each with a line.
 #[test]
-#[ignore = "run by the other tests as a process of its own"]
 fn client() {
     let Ok(path) = std::env::var(STORE) else { return };
     let connection = Connection::open(path).unwrap();
@@ -45,7 +44,7 @@ struct Client {
 impl Client {
     fn start(store: &Path) -> Self {
         let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "untouched::client", "--ignored", "--nocapture"])
+            .args(["--exact", "untouched::client", "--nocapture"])
             .env(STORE, store)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
