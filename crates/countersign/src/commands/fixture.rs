@@ -57,7 +57,7 @@ impl Fixture {
 }
 
 async fn serve_http(server: Arc<Server<FixtureService>>, address: SocketAddr) -> Result<(), CommandError> {
-    let refused = |reason| CommandError::Listen { address: address.to_string(), reason };
+    let refused = |reason| CommandError::Listen { address: address.to_string(), flag: "--listen", reason };
     let listener = TcpListener::bind(address).await.map_err(refused)?;
     let bound = listener.local_addr().map_err(CommandError::Serve)?;
     let shutdown = shutdown_signal();

@@ -120,10 +120,12 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Output(#[from] PrintError),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address} ({}); choose another address", reason.kind())]
+    #[error("cannot listen on {address} ({}); choose another address with {flag}", reason.kind())]
     Listen {
         /// The address.
         address: String,
+        /// The flag that chooses another one.
+        flag: &'static str,
         /// Why.
         reason: io::Error,
     },

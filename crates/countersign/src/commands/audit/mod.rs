@@ -19,8 +19,8 @@ use crate::{
 
 /// Check and read the audit trail
 #[derive(Debug, Args)]
-#[command(after_help = "Examples: countersign audit verify --db sqlite:countersign-data/hotel.db
-          countersign audit verify --dir countersign-data/isphere")]
+#[command(after_help = "Example: countersign audit verify --db sqlite:countersign-data/hotel.db
+         countersign audit verify --dir countersign-data/isphere")]
 pub(crate) struct Audit {
     #[command(flatten)]
     pub(crate) flags: HotelFlags,

@@ -56,7 +56,7 @@ impl Demo {
         let data = make_folder(&self.data)?;
         let lock = lock(&data)?;
         // Connections wait in the listener until all is printed and serving begins.
-        let (listener, bound) = bind(&self.listen).await?;
+        let (listener, bound) = bind(&self.listen, "--listen").await?;
         config.hotel.db = format!("sqlite:{}", data.join(DATABASE_FILE).display());
         let database = config.hotel.db.clone();
         let hotel = halves::hotel::open(&config).await?;

@@ -32,7 +32,8 @@ impl Serve {
         if self.stdio {
             return Server::start(Arc::clone(hotel), config).stdio().await;
         }
-        let (listener, bound) = bind(self.listen.as_deref().unwrap_or(&config.hotel.listen)).await?;
+        let (listener, bound) =
+            bind(self.listen.as_deref().unwrap_or(&config.hotel.listen), "--listen").await?;
         Server::start(Arc::clone(hotel), config).http(listener, bound, Router::new()).await;
         Ok(())
     }

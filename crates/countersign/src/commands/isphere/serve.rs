@@ -35,7 +35,7 @@ impl Serve {
         let Some(address) = self.http else {
             return Server::start(isphere, &config)?.stdio().await;
         };
-        let (listener, bound) = bind(&address).await?;
+        let (listener, bound) = bind(&address, "--http").await?;
         Server::start(isphere, &config)?.http(listener, bound).await
     }
 }
