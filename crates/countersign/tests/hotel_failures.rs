@@ -96,6 +96,8 @@ fn a_port_in_use_names_the_flag_that_chooses_another() {
         let error = place.fails(&[command, &["--listen", &address]].concat());
         assert!(error.contains(&address) && error.contains("--listen"), "{error}");
     }
+    let error = place.fails(&["isphere", "serve", "--http", &address]);
+    assert!(error.contains(&address) && error.contains("--http"), "{error}");
     assert!(!place.path().join("countersign-demo").exists());
 }
 

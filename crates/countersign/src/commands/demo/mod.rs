@@ -53,10 +53,10 @@ impl Demo {
     }
 
     pub(crate) async fn run(self, mut config: Config) -> Result<(), CommandError> {
-        let data = make_folder(&self.data)?;
-        let lock = lock(&data)?;
         // Connections wait in the listener until all is printed and serving begins.
         let (listener, bound) = bind(&self.listen, "--listen").await?;
+        let data = make_folder(&self.data)?;
+        let lock = lock(&data)?;
         config.hotel.db = format!("sqlite:{}", data.join(DATABASE_FILE).display());
         let database = config.hotel.db.clone();
         let hotel = halves::hotel::open(&config).await?;
