@@ -11,6 +11,7 @@ mod receive_files;
 mod receive_messages;
 mod resolve;
 mod schemas;
+mod search;
 mod search_contacts;
 mod search_groups;
 mod send_file;

@@ -2,19 +2,19 @@
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use govern::mcp::schema::{array, nullable_result, object, typed};
+use govern::mcp::schema::{array, nullable_result, typed};
 use govern::tool::{Call, Effect, Hints, Outcome, SchemaProfile, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::cursor::Cursor;
-use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
-use super::{IsphereTools, TOOLSET, arguments, outside, paging, schemas};
+use super::envelope::{Attempt, ExecutionMode};
+use super::search::{self, Asked, Kind};
+use super::{IsphereTools, TOOLSET, outside, paging, schemas};
 use crate::app::Isphere;
 use crate::error::Error;
 use crate::model::{Contact, SourceName};
+use crate::sources::Hit;
 use crate::sources::choice::Preference;
-use crate::sources::{Hit, Lookup};
 
 /// Its name.
 pub const NAME: &str = "isphere_search_contacts";
@@ -65,20 +65,13 @@ struct Arguments {
     include_inactive: Option<bool>,
 }
 
-const DEFAULT_LIMIT: u64 = 20;
-const MOST: u64 = 100;
+const KIND: Kind<Contact> = Kind {
+    ask: |source, lookup| source.contacts(lookup),
+    visible: |access, contact| access.contact(&contact.contact_id),
+};
 
 fn input(_: SchemaProfile) -> Value {
-    object(
-        [
-            ("query", schemas::text("What to look for.", arguments::LONGEST_QUERY)),
-            ("limit", schemas::limit(DEFAULT_LIMIT, MOST)),
-            ("cursor", schemas::cursor()),
-            ("source_preference", schemas::source_preference()),
-            ("include_inactive", schemas::flag(false, "Also people who left.")),
-        ],
-        &["query"],
-    )
+    search::input("include_inactive", "Also people who left.")
 }
 
 fn output(profile: SchemaProfile) -> Value {
@@ -119,28 +112,16 @@ async fn search(
     budget: usize,
     attempt: &mut Attempt,
 ) -> Result<ContactPage, Error> {
-    let query = arguments::query(&arguments.query)?;
-    let limit = arguments::limit(arguments.limit, DEFAULT_LIMIT, MOST)?;
-    let include_inactive = arguments.include_inactive.unwrap_or(false);
-    let preference = arguments.source_preference.unwrap_or_default();
-    let bound = (query, include_inactive, preference);
-    let after = Cursor::continuing(arguments.cursor.as_deref(), app, NAME, &bound)?;
-    let source = attempt.source(app, preference, after.as_ref()).await?;
-    let page = paging::gather(limit, after.map(|cursor| cursor.position), |limit, after| {
-        let source = &source;
-        async move {
-            let mut page =
-                source.contacts(&Lookup { query, include_inactive, limit, after: after.as_deref() }).await?;
-            page.items.retain(|hit| app.access.contact(&hit.item.item.contact_id));
-            Ok(page)
-        }
-        .boxed()
-    })
-    .await?;
-    let page = paging::map(page, |hit| Found::new(hit, source.name()));
-    let cut = attempt.cut(page, ENVELOPE_BYTES, budget);
-    let next_cursor = Cursor::next(cut.next, source.name(), None, app, NAME, &bound)?;
-    Ok(ContactPage { contacts: cut.items, next_cursor, truncated: cut.truncated })
+    let asked = Asked {
+        tool: NAME,
+        query: &arguments.query,
+        limit: arguments.limit,
+        cursor: arguments.cursor.as_deref(),
+        preference: arguments.source_preference,
+        include_inactive: arguments.include_inactive,
+    };
+    let found = search::page(app, &asked, &KIND, Found::new, budget, attempt).await?;
+    Ok(ContactPage { contacts: found.hits, next_cursor: found.next_cursor, truncated: found.truncated })
 }
 
 impl Found {

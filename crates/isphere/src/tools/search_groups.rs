@@ -2,19 +2,19 @@
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use govern::mcp::schema::{array, nullable_result, object, typed};
+use govern::mcp::schema::{array, nullable_result, typed};
 use govern::tool::{Call, Effect, Hints, Outcome, SchemaProfile, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::cursor::Cursor;
-use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
-use super::{IsphereTools, TOOLSET, arguments, outside, paging, schemas};
+use super::envelope::{Attempt, ExecutionMode};
+use super::search::{self, Asked, Kind};
+use super::{IsphereTools, TOOLSET, outside, paging, schemas};
 use crate::app::Isphere;
 use crate::error::Error;
 use crate::model::{Group, SourceName};
+use crate::sources::Hit;
 use crate::sources::choice::Preference;
-use crate::sources::{Hit, Lookup};
 
 /// Its name.
 pub const NAME: &str = "isphere_search_groups";
@@ -63,20 +63,13 @@ struct Arguments {
     include_archived: Option<bool>,
 }
 
-const DEFAULT_LIMIT: u64 = 20;
-const MOST: u64 = 100;
+const KIND: Kind<Group> = Kind {
+    ask: |source, lookup| source.groups(lookup),
+    visible: |access, group| access.group(&group.group_id),
+};
 
 fn input(_: SchemaProfile) -> Value {
-    object(
-        [
-            ("query", schemas::text("What to look for.", arguments::LONGEST_QUERY)),
-            ("limit", schemas::limit(DEFAULT_LIMIT, MOST)),
-            ("cursor", schemas::cursor()),
-            ("source_preference", schemas::source_preference()),
-            ("include_archived", schemas::flag(false, "Also groups that were closed.")),
-        ],
-        &["query"],
-    )
+    search::input("include_archived", "Also groups that were closed.")
 }
 
 fn output(profile: SchemaProfile) -> Value {
@@ -115,28 +108,16 @@ async fn search(
     budget: usize,
     attempt: &mut Attempt,
 ) -> Result<GroupPage, Error> {
-    let query = arguments::query(&arguments.query)?;
-    let limit = arguments::limit(arguments.limit, DEFAULT_LIMIT, MOST)?;
-    let include_inactive = arguments.include_archived.unwrap_or(false);
-    let preference = arguments.source_preference.unwrap_or_default();
-    let bound = (query, include_inactive, preference);
-    let after = Cursor::continuing(arguments.cursor.as_deref(), app, NAME, &bound)?;
-    let source = attempt.source(app, preference, after.as_ref()).await?;
-    let page = paging::gather(limit, after.map(|cursor| cursor.position), |limit, after| {
-        let source = &source;
-        async move {
-            let mut page =
-                source.groups(&Lookup { query, include_inactive, limit, after: after.as_deref() }).await?;
-            page.items.retain(|hit| app.access.group(&hit.item.item.group_id));
-            Ok(page)
-        }
-        .boxed()
-    })
-    .await?;
-    let page = paging::map(page, |hit| Found::new(hit, source.name()));
-    let cut = attempt.cut(page, ENVELOPE_BYTES, budget);
-    let next_cursor = Cursor::next(cut.next, source.name(), None, app, NAME, &bound)?;
-    Ok(GroupPage { groups: cut.items, next_cursor, truncated: cut.truncated })
+    let asked = Asked {
+        tool: NAME,
+        query: &arguments.query,
+        limit: arguments.limit,
+        cursor: arguments.cursor.as_deref(),
+        preference: arguments.source_preference,
+        include_inactive: arguments.include_archived,
+    };
+    let found = search::page(app, &asked, &KIND, Found::new, budget, attempt).await?;
+    Ok(GroupPage { groups: found.hits, next_cursor: found.next_cursor, truncated: found.truncated })
 }
 
 impl Found {
