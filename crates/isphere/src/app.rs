@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::files::inbound::Inbound;
 use crate::files::outbound::Outbound;
 use crate::sending::ledger::{self, Ledger};
-use crate::settings::Settings;
+use crate::settings::{Settings, SettingsFault};
 use crate::sources::choice::Sources;
 
 /// The iSphere half.
@@ -48,9 +48,9 @@ pub struct Isphere {
 /// Why the iSphere half cannot start. For the operator: it may name files.
 #[derive(Debug, ThisError)]
 pub enum OpenError {
-    /// `sources` is empty.
-    #[error("[isphere] sources is empty, so there is nothing to read; write sources = [\"local_readonly\"]")]
-    NoSources,
+    /// The settings cannot work.
+    #[error(transparent)]
+    Settings(#[from] SettingsFault),
     /// The state folder cannot be made.
     #[error("the state folder {} cannot be made: {reason}; set [isphere] state_dir to a folder that can be written", path.display())]
     StateDir {
@@ -94,9 +94,7 @@ impl Isphere {
         clock: Clock,
         random: Random,
     ) -> Result<Self, OpenError> {
-        if settings.sources.is_empty() {
-            return Err(OpenError::NoSources);
-        }
+        settings.check()?;
         let sources = Sources::open(&settings, clock.clone());
         Self::with_sources(settings, policy, sources, clock, random)
     }

@@ -47,6 +47,7 @@ pub struct Finding {
 pub async fn examine(settings: &Settings, policy: &Policy, clock: &Clock) -> Vec<Finding> {
     let examiner = Examiner { settings, policy, language: settings.language };
     let mut findings = vec![examiner.state_dir(), examiner.key()];
+    findings.extend(examiner.settings());
     findings.extend(examiner.sources(clock).await);
     findings.push(examiner.folder("inbound_dir", settings.inbound_dir.as_deref(), INBOUND));
     findings.push(examiner.folder("outbound_dir", settings.outbound_dir.as_deref(), OUTBOUND));
@@ -112,6 +113,11 @@ impl Examiner<'_> {
             ),
             Err(error) => self.finding(SUBJECT, State::Problem, error.to_string(), error.to_string()),
         }
+    }
+
+    fn settings(&self) -> Option<Finding> {
+        let fault = self.settings.check().err()?;
+        Some(self.finding("[isphere]", State::Problem, fault.to_string(), fault.to_string()))
     }
 
     async fn sources(&self, clock: &Clock) -> Vec<Finding> {
@@ -199,7 +205,7 @@ impl Examiner<'_> {
 
     fn tokens(&self) -> Finding {
         const SUBJECT: &str = "tokens";
-        let live = FileTokens::open(self.settings.state_dir.join("tokens.json"))
+        let live = FileTokens::open(self.settings.tokens_file())
             .and_then(|tokens| tokens.list())
             .map(|tokens| tokens.iter().filter(|token| token.revoked_at.is_none()).count());
         match live {

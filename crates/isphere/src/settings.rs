@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use govern::language::Language;
 use serde::Deserialize;
+use thiserror::Error;
 
 use crate::model::SourceName;
 
@@ -43,6 +44,43 @@ pub struct LocalReadonly {
     pub files_dir: Option<PathBuf>,
 }
 
+/// A setting with which nothing can work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum SettingsFault {
+    /// `sources` is empty.
+    #[error("[isphere] sources is empty, so there is nothing to read; write sources = [\"local_readonly\"]")]
+    NoSources,
+    /// `timeout_ms` is 0.
+    #[error("[isphere] timeout_ms is 0, which would end every call at once; leave it out for 30000")]
+    NoTime,
+    /// `operator_id` is blank.
+    #[error(
+        "[isphere] operator_id is blank, so the audit trail would name nobody; write a name, or leave it out"
+    )]
+    NoOperator,
+}
+
+impl Settings {
+    /// Refuses settings with which no call could succeed, or be accounted for.
+    pub fn check(&self) -> Result<(), SettingsFault> {
+        if self.sources.is_empty() {
+            return Err(SettingsFault::NoSources);
+        }
+        if self.timeout_ms == 0 {
+            return Err(SettingsFault::NoTime);
+        }
+        if self.operator_id.as_ref().is_some_and(|name| name.trim().is_empty()) {
+            return Err(SettingsFault::NoOperator);
+        }
+        Ok(())
+    }
+
+    /// Where the bearer tokens of callers over HTTP are kept.
+    pub fn tokens_file(&self) -> PathBuf {
+        self.state_dir.join("tokens.json")
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -56,5 +94,24 @@ impl Default for Settings {
             language: Language::default(),
             local_readonly: LocalReadonly::default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_with_which_nothing_can_work_are_refused() {
+        let with = |change: fn(&mut Settings)| {
+            let mut settings = Settings::default();
+            change(&mut settings);
+            settings.check()
+        };
+        assert_eq!(with(|_| ()), Ok(()));
+        assert_eq!(with(|settings| settings.sources.clear()), Err(SettingsFault::NoSources));
+        assert_eq!(with(|settings| settings.timeout_ms = 0), Err(SettingsFault::NoTime));
+        let blank = with(|settings| settings.operator_id = Some(" ".to_owned()));
+        assert_eq!(blank, Err(SettingsFault::NoOperator));
     }
 }

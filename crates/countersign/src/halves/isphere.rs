@@ -1,7 +1,7 @@
 //! The iSphere half: opened from the configuration, and the running server that `isphere serve` and `demo` start and
 //! end in the same way.
 
-use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{io, net::SocketAddr, sync::Arc};
 
 use axum::Router;
 use futures_util::future::BoxFuture;
@@ -15,7 +15,7 @@ use govern::{
     random::Random,
     tool::Service,
 };
-use isphere::{app::Isphere, audit::trail::Trail, settings::Settings, tools::IsphereTools};
+use isphere::{app::Isphere, audit::trail::Trail, tools::IsphereTools};
 use tokio::net::TcpListener;
 
 use super::LOCAL;
@@ -36,11 +36,6 @@ pub(crate) struct Server {
 pub(crate) fn open(config: &Config) -> Result<Arc<Isphere>, CommandError> {
     let opened = Isphere::open(config.isphere.clone(), &config.policy, Clock::System, Random::System)?;
     Ok(Arc::new(opened))
-}
-
-/// Where the bearer tokens of this half are kept.
-pub(crate) fn tokens_file(settings: &Settings) -> PathBuf {
-    settings.state_dir.join("tokens.json")
 }
 
 impl Server {
@@ -67,7 +62,7 @@ impl Server {
 
     /// Serves the port until SIGTERM or Ctrl-C, lets requests in flight end, and writes the last records.
     pub(crate) async fn http(self, listener: TcpListener, bound: SocketAddr) -> Result<(), CommandError> {
-        let tokens = FileTokens::open(tokens_file(&self.isphere.settings))?;
+        let tokens = FileTokens::open(self.isphere.settings.tokens_file())?;
         let bearer = Arc::new(Bearer::new(Arc::new(tokens), self.isphere.clock.clone()));
         let router = self.router(PATH, bearer);
         tracing::info!("listening on http://{bound}{PATH}");

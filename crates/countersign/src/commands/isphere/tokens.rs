@@ -10,7 +10,6 @@ use isphere::settings::Settings;
 
 use crate::{
     commands::{CommandError, not_blank},
-    halves::isphere::tokens_file,
     print,
 };
 
@@ -52,7 +51,7 @@ enum Action {
 
 impl Tokens {
     pub(crate) fn run(self, settings: &Settings) -> Result<(), CommandError> {
-        let tokens = FileTokens::open(tokens_file(settings))?;
+        let tokens = FileTokens::open(settings.tokens_file())?;
         match self.action {
             Action::Add { name, mut scopes } => {
                 scopes.sort();
