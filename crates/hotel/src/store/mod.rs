@@ -179,7 +179,8 @@ impl Db {
 
     async fn open_sqlite(path: &Path) -> Result<(Self, usize), StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| StoreError::Folder(folder.to_owned(), error))?;
+            govern::private::make_folder(folder)
+                .map_err(|error| StoreError::Folder(folder.to_owned(), error))?;
         }
         let options = SqliteConnectOptions::new()
             .filename(path)

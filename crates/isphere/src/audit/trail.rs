@@ -1,6 +1,6 @@
 //! Appending: batches of records, whole or not at all, from several processes on one state folder.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use govern::audit::head::Head;
 use govern::audit::{Record, Sink, SinkError};
 use govern::clock::Clock;
+use govern::private::make_folder;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -67,11 +68,7 @@ impl Trail {
     /// that was made with another key or whose end is not as its head says.
     pub fn open(state_dir: &Path, key: StateKey, clock: Clock) -> Result<Self, TrailError> {
         let folder = folder::of_state(state_dir);
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&folder).map_err(|error| TrailError::Unusable(folder.clone(), error))?;
+        make_folder(&folder).map_err(|error| TrailError::Unusable(folder.clone(), error))?;
         let writer = Writer { folder, key, clock, unfinished: Mutex::default() };
         // Without the lock the end may be that of a batch under way, but never one before the head.
         writer.end()?;

@@ -10,13 +10,14 @@
 //!
 //! A row has less than 200 bytes and none is ever removed, for a key must not become free again.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use govern::arguments::ArgumentFault;
+use govern::private::make_folder;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use thiserror::Error;
 
@@ -97,7 +98,7 @@ impl Ledger {
     pub fn open(state_dir: &Path) -> Result<Self, OpenError> {
         let path = state_dir.join(FILE);
         let not_made = |error| OpenError::NotMade(path.clone(), error);
-        fs::create_dir_all(state_dir).map_err(not_made)?;
+        make_folder(state_dir).map_err(not_made)?;
         let lock = private_file(&state_dir.join(LOCK)).map_err(not_made)?;
         lock.lock().map_err(not_made)?;
         drop(private_file(&path).map_err(not_made)?);
@@ -202,6 +203,8 @@ fn private_file(path: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn operation(key: u8, content: u8) -> Operation {

@@ -1,6 +1,7 @@
 //! The client's local store: an SQLite file of unknown layout, read through a profile and never changed.
 //!
-//! `mod` ([`LocalReadonly`], the source) → `index` (when it was built), `scan` (searches), `timeline` (messages and files by time), `download` →
+//! `mod` ([`LocalReadonly`], the source) → `index` (when it was built), `scan` (searches), `timeline` (messages and files by
+//! time), `download` →
 //! `reader` (rows) → `store` (connections, interrupts) → `open` (the file), `projection` (the profile's SELECTs).
 
 mod download;
