@@ -92,6 +92,20 @@ impl StoreError {
         }
     }
 
+    /// Whether a writer in the middle of its work can make a good store look like this.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::NotThere
+                | Self::NotADatabase
+                | Self::Truncated
+                | Self::HalfWritten
+                | Self::UnopenedLog
+                | Self::Changed
+                | Self::Io(_)
+        )
+    }
+
     /// The reason behind what the operating system said.
     pub(super) fn of_io(error: std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::NotFound { Self::NotThere } else { Self::Io(error) }

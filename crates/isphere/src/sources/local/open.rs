@@ -16,6 +16,7 @@
 
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
+use std::mem::discriminant;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -62,21 +63,25 @@ pub(super) struct Fingerprint {
 
 /// Tries to read a file until it does not change meanwhile.
 ///
-/// For a moment a writer's journal looks like one that a dead writer left: SQLite looks for the writer's lock first and
-/// into the journal afterwards. So the file is half-written only when every attempt says so.
+/// A look at the folder and the opening after it are two steps, and a writer starts, ends and commits in several steps of
+/// its own: between them a journal looks left over, a log has lost its memory, a file is shorter than its header says.
+/// So what a file appears to be counts only when every attempt says the same.
 pub(super) fn settled<T>(mut attempt: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
-    let mut is_half_written = true;
+    let mut appears = None;
     for number in 0..ATTEMPTS {
         if number > 0 {
             std::thread::park_timeout(FIRST_PAUSE * 2_u32.pow(number - 1));
         }
-        match attempt() {
-            Err(StoreError::HalfWritten) => {}
-            Err(StoreError::Changed) => is_half_written = false,
-            result => return result,
-        }
+        appears = match (attempt(), appears) {
+            (Err(error), None) if error.may_pass() => Some(error),
+            (Err(error), Some(before)) if error.may_pass() => {
+                let same = discriminant(&error) == discriminant(&before);
+                Some(if same { error } else { StoreError::Changed })
+            }
+            (result, _) => return result,
+        };
     }
-    Err(if is_half_written { StoreError::HalfWritten } else { StoreError::Changed })
+    Err(appears.unwrap_or(StoreError::Changed))
 }
 
 /// Opens connections to one file.
@@ -139,15 +144,12 @@ impl Opener {
 
     /// The reason behind an error under this plan, with what the folder says now.
     pub fn reason(&self, plan: &Plan, error: StoreError) -> StoreError {
-        let refused = matches!(error, StoreError::Io(_) | StoreError::HalfWritten);
+        let is_refused = matches!(error, StoreError::Io(_));
         match plan {
             _ if !self.path.exists() => StoreError::NotThere,
-            // The log or its shared memory came or went between the look and the opening.
-            Plan::Log { .. } if refused => StoreError::Changed,
-            Plan::Journal { .. } if refused && self.companion("-journal").is_some() => {
+            Plan::Journal { .. } if is_refused && self.companion("-journal").is_some() => {
                 StoreError::HalfWritten
             }
-            _ if matches!(error, StoreError::HalfWritten) => StoreError::Changed,
             _ => error,
         }
     }
@@ -282,20 +284,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_half_written_only_when_every_attempt_says_so() {
+    fn what_a_file_appears_to_be_counts_only_when_every_attempt_says_so() {
+        let passing: [fn() -> StoreError; 7] = [
+            || StoreError::HalfWritten,
+            || StoreError::UnopenedLog,
+            || StoreError::Truncated,
+            || StoreError::NotADatabase,
+            || StoreError::NotThere,
+            || StoreError::Changed,
+            || StoreError::Io(std::io::Error::other("refused")),
+        ];
+        for (number, error) in passing.iter().enumerate() {
+            let mut attempts = 0;
+            let passed = settled(|| {
+                attempts += 1;
+                if attempts < 3 { Err(error()) } else { Ok(attempts) }
+            });
+            assert_eq!(passed.unwrap(), 3);
+            let always = settled(|| Err::<(), _>(error())).unwrap_err();
+            assert_eq!(discriminant(&always), discriminant(&error()), "{always:?}");
+            let other = passing[(number + 1) % passing.len()];
+            let mut attempts = 0;
+            let changing = settled(|| {
+                attempts += 1;
+                Err::<(), _>(if attempts == 4 { other() } else { error() })
+            });
+            assert!(matches!(changing, Err(StoreError::Changed)), "{changing:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_waiting_changes_is_told_at_once() {
         let mut attempts = 0;
-        let result = settled(|| {
+        let encrypted = settled(|| {
             attempts += 1;
-            if attempts < 3 { Err(StoreError::HalfWritten) } else { Ok(attempts) }
+            Err::<(), _>(StoreError::Encrypted)
         });
-        assert_eq!(result.unwrap(), 3);
-        let always = settled(|| Err::<(), _>(StoreError::HalfWritten));
-        assert!(matches!(always, Err(StoreError::HalfWritten)), "{always:?}");
-        let mut attempts = 0;
-        let changing = settled(|| {
-            attempts += 1;
-            Err::<(), _>(if attempts == 4 { StoreError::Changed } else { StoreError::HalfWritten })
-        });
-        assert!(matches!(changing, Err(StoreError::Changed)), "{changing:?}");
+        assert!(matches!(encrypted, Err(StoreError::Encrypted)));
+        assert_eq!(attempts, 1);
     }
 }
