@@ -7,7 +7,9 @@ use std::{
 
 use clap::Args;
 use govern::{gate::Policy, mcp::McpOptions, tool::Service};
-use hotel::{app::ChangedPayload, language::Language, mail::LinkPolicy, mcp::HotelTools};
+use hotel::{
+    app::ChangedPayload, console::ConsoleOptions, language::Language, mail::LinkPolicy, mcp::HotelTools,
+};
 use isphere::{settings::Settings, tools::IsphereTools};
 use serde::{Deserialize, de::IntoDeserializer};
 
@@ -42,6 +44,8 @@ pub(crate) struct HotelSection {
     pub(crate) language: Language,
     /// What is shown of a link in an e-mail.
     pub(crate) text_links: LinkPolicy,
+    /// The pages where people confirm.
+    pub(crate) console: ConsoleOptions,
 }
 
 impl Default for HotelSection {
@@ -53,6 +57,7 @@ impl Default for HotelSection {
             on_changed_payload: ChangedPayload::default(),
             language: Language::default(),
             text_links: LinkPolicy::default(),
+            console: ConsoleOptions::default(),
         }
     }
 }
@@ -66,6 +71,7 @@ impl fmt::Debug for HotelSection {
             .field("on_changed_payload", &self.on_changed_payload)
             .field("language", &self.language)
             .field("text_links", &self.text_links)
+            .field("console", &self.console)
             .finish_non_exhaustive()
     }
 }
@@ -194,6 +200,8 @@ mod tests {
             on_changed_payload = "supersede_untouched"
             language = "en"
             text_links = "keep"
+            [hotel.console]
+            tls_proxy = true
             [isphere]
             sources = ["local_readonly", "mock"]
             state_dir = "state"
@@ -215,7 +223,7 @@ mod tests {
         assert_eq!(config.hotel.language, Language::English);
         assert_eq!(config.hotel.text_links, LinkPolicy::Keep);
         assert_eq!(config.hotel.on_changed_payload, ChangedPayload::SupersedeUntouched);
-        assert!(config.policy.read_only);
+        assert!(config.policy.read_only && config.hotel.console.tls_proxy);
         assert_eq!(config.policy.check(&known_tools()), Ok(()));
         assert!(!format!("{config:?}").contains("hunter2"));
     }

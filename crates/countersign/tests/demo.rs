@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use support::{BINARY, Place, post, terminate};
+use support::{BINARY, Place, get, post, post_form, terminate};
 
 /// Starts the demo and returns what it prints before it serves.
 fn start(place: &Place) -> (Child, String) {
@@ -63,6 +63,25 @@ fn the_demo_serves_its_mails_and_finds_its_token_again() {
     assert_eq!(after(&printed, "Token: "), token);
     terminate(&process);
     assert_eq!(process.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn the_log_in_that_is_printed_opens_the_console() {
+    let place = Place::empty();
+    let (mut process, printed) = start(&place);
+    let (name, password) = after(&printed, "Log-in: ").split_once(" / ").unwrap();
+    let address = after(&printed, "Console: http://").trim_end_matches("/console/");
+    let form = get(address, "/console/login", "");
+    let cookie = after(&form, "set-cookie: ").split(';').next().unwrap();
+    let token = form.split("name=\"token\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let body = format!("token={token}&name={name}&password={password}");
+    let answer = post_form(address, "/console/login", cookie, &body);
+    assert!(answer.starts_with("HTTP/1.1 303"), "{answer}");
+    let cookie = after(&answer, "set-cookie: ").split(';').next().unwrap();
+    let page = get(address, after(&answer, "location: ").trim(), cookie);
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains(">demo<"), "{page}");
+    terminate(&process);
+    process.wait().unwrap();
 }
 
 #[test]

@@ -32,16 +32,19 @@ pub enum Channel {
     Rest,
     /// The command line.
     Cli,
+    /// The pages where people confirm.
+    Console,
 }
 
 impl Channel {
-    /// `mcp-http`, `mcp-stdio`, `rest` or `cli`.
+    /// `mcp-http`, `mcp-stdio`, `rest`, `cli` or `console`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::McpHttp => "mcp-http",
             Self::McpStdio => "mcp-stdio",
             Self::Rest => "rest",
             Self::Cli => "cli",
+            Self::Console => "console",
         }
     }
 }

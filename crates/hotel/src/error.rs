@@ -59,6 +59,33 @@ pub enum Error {
     /// A live token has this name already.
     #[error("a live token is named {0}")]
     TokenNameTaken(String),
+    /// A person of the console has this name already.
+    #[error("a person is named {0}")]
+    UserNameTaken(String),
+    /// Nobody of the console has this name.
+    #[error("no person {0}")]
+    UserNotFound(String),
+    /// The name or the password is wrong, or the person is kept out.
+    #[error("the log-in is not valid")]
+    LogInFailed,
+    /// Too many attempts on this account or from this address.
+    #[error("too many attempts to log in")]
+    LogInLocked {
+        /// When to try again.
+        retry_after_ms: u64,
+    },
+    /// The page needs a person who is logged in.
+    #[error("nobody is logged in")]
+    NotLoggedIn,
+    /// The form is not one that this session was given.
+    #[error("the form is not this session's")]
+    FormExpired,
+    /// The person's role does not reach that far.
+    #[error("the role may not do this")]
+    RoleDenied,
+    /// A password could not be hashed or its hash not be read.
+    #[error("the password cannot be hashed")]
+    PasswordHash,
     /// This message has an active batch with other content.
     #[error("the message has a batch with other content")]
     SubmitPayloadConflict(Value),
@@ -165,6 +192,13 @@ impl Error {
             Self::HotelNotFound(_) => "HOTEL_NOT_FOUND",
             Self::TokenNotFound(_) => "TOKEN_NOT_FOUND",
             Self::TokenNameTaken(_) => "TOKEN_NAME_TAKEN",
+            Self::UserNameTaken(_) => "USER_NAME_TAKEN",
+            Self::UserNotFound(_) => "USER_NOT_FOUND",
+            Self::LogInFailed => "LOG_IN_FAILED",
+            Self::LogInLocked { .. } => "LOG_IN_LOCKED",
+            Self::NotLoggedIn => "NOT_LOGGED_IN",
+            Self::FormExpired => "FORM_EXPIRED",
+            Self::RoleDenied => "ROLE_DENIED",
             Self::SubmitPayloadConflict(_) => "SUBMIT_PAYLOAD_CONFLICT",
             Self::IngestConflict { .. } => "INGEST_CONFLICT",
             Self::VersionConflict(_) => "VERSION_CONFLICT",
@@ -180,7 +214,7 @@ impl Error {
             Self::ToolDisabled => "MCP_TOOL_DISABLED",
             Self::RateLimited { .. } => "RATE_LIMITED",
             Self::CredentialsUnavailable | Self::AuditUnavailable | Self::Store(_) => "STORE_UNAVAILABLE",
-            Self::Broken | Self::MailReader | Self::Stored(_) => "INTERNAL_ERROR",
+            Self::Broken | Self::MailReader | Self::PasswordHash | Self::Stored(_) => "INTERNAL_ERROR",
         }
     }
 
@@ -188,8 +222,8 @@ impl Error {
     pub fn status(&self) -> u16 {
         match self {
             Self::InvalidArgument(_) | Self::SubmitPayloadInvalid(_) | Self::BodyIncomplete => 400,
-            Self::Unauthenticated => 401,
-            Self::ScopeDenied(_) | Self::OriginRefused(_) => 403,
+            Self::Unauthenticated | Self::LogInFailed | Self::NotLoggedIn => 401,
+            Self::ScopeDenied(_) | Self::RoleDenied | Self::FormExpired | Self::OriginRefused(_) => 403,
             Self::MethodNotAllowed => 405,
             Self::BodyTooLarge { .. } => 413,
             Self::RouteNotFound
@@ -197,19 +231,21 @@ impl Error {
             | Self::ObjectNotFound
             | Self::TaskNotFound(_)
             | Self::HotelNotFound(_)
-            | Self::TokenNotFound(_) => 404,
+            | Self::TokenNotFound(_)
+            | Self::UserNotFound(_) => 404,
             Self::HotelMismatch
             | Self::SourceMessageAmbiguous(_)
             | Self::SubmitPayloadConflict(_)
             | Self::IngestConflict { .. }
             | Self::VersionConflict(_)
-            | Self::TokenNameTaken(_) => 409,
+            | Self::TokenNameTaken(_)
+            | Self::UserNameTaken(_) => 409,
             Self::MissingSourceMessageId
             | Self::MoveNotAllowed { .. }
             | Self::ConfirmBlocked(_)
             | Self::ReasonRequired(_) => 422,
-            Self::RateLimited { .. } => 429,
-            Self::Broken | Self::MailReader | Self::Stored(_) => 500,
+            Self::RateLimited { .. } | Self::LogInLocked { .. } => 429,
+            Self::Broken | Self::MailReader | Self::PasswordHash | Self::Stored(_) => 500,
             Self::HotelNotResolved { .. }
             | Self::ToolDisabled
             | Self::CredentialsUnavailable
@@ -267,6 +303,20 @@ impl Error {
                 format!("已有名为 {name} 的有效令牌。请换一个名称，或先撤销它。"),
                 format!("A live token is named {name} already. Choose another name or revoke it first."),
             ),
+            Self::UserNameTaken(name) => language.pick(
+                format!("已有名为 {name} 的用户。请换一个名称。"),
+                format!("There is a user {name} already. Choose another name."),
+            ),
+            Self::UserNotFound(name) => {
+                language.pick(format!("没有用户 {name}。"), format!("There is no user {name}."))
+            }
+            Self::LogInLocked { retry_after_ms } => {
+                let minutes = retry_after_ms.div_ceil(60_000);
+                language.pick(
+                    format!("登录尝试过多，请 {minutes} 分钟后再试，或请管理员重置密码。"),
+                    format!("Too many attempts to log in. Try again in {minutes} minutes, or ask for a reset."),
+                )
+            }
             other => other.fixed_message(language).to_owned(),
         }
     }
@@ -327,6 +377,16 @@ impl Error {
             Self::ReasonRequired(_) => (
                 "存在需要说明理由的警告，请填写 reason。",
                 "A warning needs a person's reason; give a reason.",
+            ),
+            Self::LogInFailed => ("用户名或密码不正确。", "The name or the password is not right."),
+            Self::NotLoggedIn => ("请先登录。", "Log in first."),
+            Self::FormExpired => (
+                "页面已过期，未执行任何操作。请返回重新打开页面后再提交。",
+                "The page is out of date; nothing was done. Open it again and send it once more.",
+            ),
+            Self::RoleDenied => (
+                "您的角色不能执行此操作。如有需要，请联系管理员。",
+                "Your role may not do this. Ask an administrator if you need to.",
             ),
             Self::ToolDisabled => ("该工具已被管理员停用。", "This tool is switched off by the operator."),
             Self::RateLimited { .. } => ("调用过于频繁，请稍后重试。", "Too many calls; try again later."),

@@ -1,10 +1,12 @@
 //! The hotel half: e-mails come in, a SuperAgent queries and submits, a person confirms.
 //!
-//! `http | mcp → app → store`; only [`store`] names sqlx, only `http` names axum, `http` and `mcp` hold no rules.
+//! `http | mcp | console → app → store`; only [`store`] names sqlx, only `http` and `console` name axum, and none of the
+//! three holds rules.
 
 pub mod app;
 pub mod audit;
 pub mod catalog;
+pub mod console;
 pub mod domain;
 mod envelope;
 mod error;

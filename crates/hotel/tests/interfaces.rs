@@ -18,6 +18,7 @@ use govern::gate::{Gate, Policy};
 use govern::mcp::McpOptions;
 use govern::tool::{SchemaProfile, Service};
 use hotel::app::ingest;
+use hotel::console::ConsoleOptions;
 use hotel::http::{Interfaces, router};
 use hotel::mcp::HotelTools;
 use hotel::testing::{Rig, on_each_database};
@@ -71,8 +72,15 @@ impl Client {
         let options =
             McpOptions { schema_profile: profile, body_limit_bytes: 100_000, ..McpOptions::default() };
         let hotel = Arc::clone(&rig.hotel);
-        let router =
-            router(Interfaces { hotel, gate, recorder: sender, bearer, options, loopback_only: true });
+        let router = router(Interfaces {
+            hotel,
+            gate,
+            recorder: sender,
+            bearer,
+            options,
+            console: ConsoleOptions::default(),
+            loopback_only: true,
+        });
         Self { _rig: rig, router, kept, recorder }
     }
 

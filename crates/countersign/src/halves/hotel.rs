@@ -22,6 +22,7 @@ use hotel::{
         seal::{Sealer, SealerHandle},
     },
     catalog::Catalog,
+    console::ConsoleOptions,
     http::{Interfaces, router},
     mcp::HotelTools,
     metrics::Metrics,
@@ -82,6 +83,7 @@ pub(crate) struct Server {
     bearer: Arc<Bearer>,
     shutdown: BoxFuture<'static, ()>,
     options: mcp::McpOptions,
+    console: ConsoleOptions,
 }
 
 impl Server {
@@ -97,7 +99,17 @@ impl Server {
         let credentials = Arc::new(TokenStore::new(hotel.db.clone()));
         let bearer = Arc::new(Bearer::new(credentials, hotel.clock.clone()));
         let shutdown = Box::pin(shutdown_signal());
-        Self { hotel, gate, recorder, flusher, sealer, bearer, shutdown, options: config.mcp }
+        Self {
+            hotel,
+            gate,
+            recorder,
+            flusher,
+            sealer,
+            bearer,
+            shutdown,
+            options: config.mcp,
+            console: config.hotel.console,
+        }
     }
 
     /// Who may call: the holders of the hotel's tokens.
@@ -114,6 +126,7 @@ impl Server {
             recorder: self.recorder.clone(),
             bearer: self.bearer,
             options: self.options.clone(),
+            console: self.console,
             loopback_only: bound.ip().is_loopback(),
         };
         tracing::info!("listening on http://{bound}/mcp");

@@ -207,6 +207,29 @@ pub fn post(address: &str, path: &str, token: &str, body: &Value) -> std::io::Re
     Ok((status, value))
 }
 
+/// The whole answer to a GET with this cookie.
+pub fn get(address: &str, path: &str, cookie: &str) -> String {
+    exchange(address, &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nCookie: {cookie}\r\n"), "")
+}
+
+/// The whole answer to a form.
+pub fn post_form(address: &str, path: &str, cookie: &str, body: &str) -> String {
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\nCookie: {cookie}\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\n"
+    );
+    exchange(address, &head, body)
+}
+
+fn exchange(address: &str, head: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let request = format!("{head}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
 /// A V3 submission for a message.
 pub fn submission(message_id: &str, events: &[Value]) -> Value {
     json!({

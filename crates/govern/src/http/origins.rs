@@ -46,6 +46,14 @@ impl Origins {
         Ok(())
     }
 
+    /// [`Self::check`] for this server's own pages: a form that they send has their own origin, the addressed host.
+    pub fn check_own(&self, headers: &HeaderMap) -> Result<(), OriginError> {
+        match self.check(headers) {
+            Err(OriginError::Origin) if is_own(headers) => Ok(()),
+            checked => checked,
+        }
+    }
+
     fn allows_host(&self, authority: &str) -> bool {
         host_name(authority).is_some_and(|name| {
             let allowed =
@@ -61,6 +69,14 @@ impl Origins {
             is_loopback(name) || self.origins.iter().any(|allowed| allowed.eq_ignore_ascii_case(origin))
         })
     }
+}
+
+/// Whether the origin is the addressed host, as both headers write it.
+fn is_own(headers: &HeaderMap) -> bool {
+    let [host, origin] = [header::HOST, header::ORIGIN].map(|name| one_text(headers, &name).ok().flatten());
+    let authority =
+        origin.and_then(|origin| origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://")));
+    host.is_some() && host == authority
 }
 
 /// The host of `host[:port]` (RFC 9110, section 7.2), an IPv6 address in its brackets; `None` for anything else, user
@@ -176,6 +192,23 @@ mod tests {
         {
             assert_eq!(from(origin), Err(OriginError::Origin), "{origin}");
         }
+    }
+
+    #[test]
+    fn a_page_of_the_servers_own_may_send_its_forms_under_an_allowed_host_only() {
+        let origins = Origins::new(vec!["hotel.example".into()], Vec::new());
+        let own = |host, origin| {
+            let mut map = HeaderMap::new();
+            map.append(header::HOST, HeaderValue::from_static(host));
+            map.append(header::ORIGIN, HeaderValue::from_static(origin));
+            origins.check_own(&map)
+        };
+        assert_eq!(own("hotel.example", "https://hotel.example"), Ok(()));
+        assert_eq!(own("hotel.example:8750", "http://hotel.example:8750"), Ok(()));
+        for origin in ["https://evil.example", "https://hotel.example:8751", "null", "ftp://hotel.example"] {
+            assert_eq!(own("hotel.example", origin), Err(OriginError::Origin), "{origin}");
+        }
+        assert_eq!(own("evil.example", "https://evil.example"), Err(OriginError::Host));
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! A listener served within bounds: how many connections, how long for a head, how long for the end.
 
-use std::{future::Future, io, sync::Arc, time::Duration};
+use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::server::conn::http1;
+use hyper::{
+    body::Incoming,
+    server::conn::http1,
+    service::{Service as _, service_fn},
+};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     server::graceful::GracefulShutdown,
@@ -17,6 +21,10 @@ use tokio::{
 
 /// How long to wait after a failed accept, such as for want of file descriptors, which pass with time.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
+
+/// The other end of the connection that a request came over; an extension of every request of [`serve`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer(pub SocketAddr);
 
 /// What a listener grants its clients.
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +70,13 @@ pub async fn serve_within(
         loop {
             // Nobody closes the semaphore, so there is always a place in the end.
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let stream = accept(&listener).await;
-            let connection = protocol.serve_connection(TokioIo::new(stream), service.clone());
+            let (stream, peer) = accept(&listener).await;
+            let service = service.clone();
+            let with_peer = service_fn(move |mut request: hyper::Request<Incoming>| {
+                request.extensions_mut().insert(Peer(peer));
+                service.call(request)
+            });
+            let connection = protocol.serve_connection(TokioIo::new(stream), with_peer);
             let connection = connections.watch(connection);
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
@@ -83,14 +96,14 @@ pub async fn serve_within(
     }
 }
 
-async fn accept(listener: &TcpListener) -> TcpStream {
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => {
+            Ok((stream, peer)) => {
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "TCP_NODELAY not set");
                 }
-                return stream;
+                return (stream, peer);
             }
             Err(error) if concerns_one_client(&error) => tracing::debug!(%error, "a client went away"),
             Err(error) => {

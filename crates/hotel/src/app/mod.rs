@@ -7,10 +7,13 @@ pub mod hotels;
 pub mod ingest;
 pub mod messages;
 pub mod object_detail;
+mod password;
+pub mod sessions;
 pub mod submit;
 pub mod target;
 pub mod tasks;
 pub mod tokens;
+pub mod users;
 
 use std::sync::Arc;
 
@@ -85,8 +88,35 @@ impl Hotel {
         target: String,
         digest: Option<String>,
     ) -> govern::audit::Record {
+        let record = self.unobserved_record(request, operation, target, digest);
+        self.metrics.observe(&record);
+        record
+    }
+
+    /// The record of a write that was refused, for the transaction that notes it.
+    fn refusal_record(
+        &self,
+        request: &Request,
+        operation: &'static str,
+        target: String,
+        error: &Error,
+    ) -> govern::audit::Record {
+        let done = self.unobserved_record(request, operation, target, None);
+        let (outcome, code) = (govern::audit::Ending::Refused, Some(error.code().into()));
+        let record = govern::audit::Record { outcome, code, ..done };
+        self.metrics.observe(&record);
+        record
+    }
+
+    fn unobserved_record(
+        &self,
+        request: &Request,
+        operation: &'static str,
+        target: String,
+        digest: Option<String>,
+    ) -> govern::audit::Record {
         let elapsed = self.clock.now_ms().saturating_sub(request.received_ms);
-        let record = govern::audit::Record {
+        govern::audit::Record {
             at_ms: request.received_ms,
             request_id: request.request_id.clone(),
             trace_id: request.trace_id.clone(),
@@ -100,9 +130,7 @@ impl Hotel {
             digest,
             detail: None,
             duration_us: u64::try_from(elapsed).unwrap_or(0).saturating_mul(1000),
-        };
-        self.metrics.observe(&record);
-        record
+        }
     }
 }
 

@@ -3,5 +3,6 @@
 pub mod keys;
 pub mod order;
 pub mod proposal;
+pub mod role;
 pub mod task;
 pub mod warning;

@@ -1,4 +1,4 @@
-//! The hotel's one port: `/mcp`, the REST twins, health, metrics and OpenAPI. No rules here.
+//! The hotel's one port: `/mcp`, the REST twins, the console, health, metrics and OpenAPI. No rules here.
 
 mod openapi;
 mod rest;
@@ -18,6 +18,7 @@ use govern::http::{Origins, header_text};
 use govern::mcp::{self, McpOptions};
 
 use crate::app::Hotel;
+use crate::console::{self, Console, ConsoleOptions};
 use crate::mcp::HotelTools;
 
 pub use openapi::document as openapi;
@@ -35,6 +36,8 @@ pub struct Interfaces {
     pub bearer: Arc<Bearer>,
     /// `[mcp]`.
     pub options: McpOptions,
+    /// `[hotel.console]`.
+    pub console: ConsoleOptions,
     /// Whether only this machine can reach the port, so that metrics need no token.
     pub loopback_only: bool,
 }
@@ -51,7 +54,7 @@ struct Shared {
 
 /// Everything on the port.
 pub fn router(interfaces: Interfaces) -> Router {
-    let Interfaces { hotel, gate, recorder, bearer, options, loopback_only } = interfaces;
+    let Interfaces { hotel, gate, recorder, bearer, options, console, loopback_only } = interfaces;
     let shared = Arc::new(Shared {
         hotel: Arc::clone(&hotel),
         gate: Arc::clone(&gate),
@@ -60,6 +63,13 @@ pub fn router(interfaces: Interfaces) -> Router {
         origins: Origins::new(options.allowed_hosts.clone(), options.allowed_origins.clone()),
         body_limit: options.body_limit_bytes,
         loopback_only,
+    });
+    let console = console::router(Console {
+        hotel: Arc::clone(&hotel),
+        gate: Arc::clone(&gate),
+        recorder: recorder.clone(),
+        origins: shared.origins.clone(),
+        options: console,
     });
     let (clock, random) = (hotel.clock.clone(), hotel.random.clone());
     let server = mcp::Server::new(Arc::new(HotelTools(hotel)), gate, recorder, options, clock, random);
@@ -72,7 +82,8 @@ pub fn router(interfaces: Interfaces) -> Router {
         router = router.route(route.path, rest::method(route));
     }
     let router = router.fallback(rest::not_found).method_not_allowed_fallback(rest::method_not_allowed);
-    router.with_state(shared).merge(mcp::http::router(Arc::new(server), Some(bearer), "/mcp"))
+    let router = router.with_state(shared).merge(console);
+    router.merge(mcp::http::router(Arc::new(server), Some(bearer), "/mcp"))
 }
 
 async fn ready(State(shared): State<Arc<Shared>>) -> Response {

@@ -23,7 +23,7 @@ record! {
         trace_id: Option<String>,
         /// The token's or the person's name.
         caller: String,
-        /// mcp-http, mcp-stdio, rest or cli.
+        /// mcp-http, mcp-stdio, rest, cli or console.
         channel: String,
         /// The tool, route or command.
         operation: String,

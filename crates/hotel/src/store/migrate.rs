@@ -8,7 +8,10 @@ use sqlx::sqlite::SqliteConnection;
 use super::StoreError;
 
 /// Every migration in order; a released one is never changed.
-const MIGRATIONS: &[(i64, &str, &str)] = &[(1, "foundation", include_str!("migrations/0001_foundation.sql"))];
+const MIGRATIONS: &[(i64, &str, &str)] = &[
+    (1, "foundation", include_str!("migrations/0001_foundation.sql")),
+    (2, "console", include_str!("migrations/0002_console.sql")),
+];
 const COUNT: &str = "SELECT COUNT(*) FROM _sqlx_migrations";
 /// Two processes that make one SQLite file at once: the one that loses looks again.
 const ATTEMPTS: u32 = 5;

@@ -15,9 +15,11 @@ mod lease;
 mod migrate;
 pub mod orders;
 mod serialise;
+pub mod sessions;
 pub mod tasks;
 pub mod tokens;
 mod transaction;
+pub mod users;
 mod writer;
 
 use std::future::Future;

@@ -92,7 +92,7 @@ impl Attempt {
         execution_mode: ExecutionMode,
     ) -> Self {
         let operator_id = match call.channel {
-            Channel::McpHttp | Channel::Rest => Some(call.caller.name.clone()),
+            Channel::McpHttp | Channel::Rest | Channel::Console => Some(call.caller.name.clone()),
             Channel::McpStdio | Channel::Cli => app.settings.operator_id.clone(),
         };
         let facts = Facts {

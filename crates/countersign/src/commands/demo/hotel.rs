@@ -14,7 +14,9 @@ use hotel::{
     app::{
         Hotel, hotels, ingest,
         tokens::{self, TokenStore},
+        users::{self, Password},
     },
+    domain::role::Role,
     mail,
 };
 use serde_json::{Value, json};
@@ -27,7 +29,9 @@ use crate::{
 
 /// Name of the demo's token.
 const TOKEN: &str = "demo";
-/// What it may do, in both halves.
+/// Name of the demo's person in the console.
+pub(super) const PERSON: &str = "demo";
+/// What the token may do, in both halves.
 const SCOPES: [&str; 4] = ["read", "submit", "ingest", "send"];
 /// The Message-ID of the first demo mail.
 const DEMO_MESSAGE: &str = "2026112309124100001@jiangnan-travel.example";
@@ -41,6 +45,16 @@ pub(super) async fn prepare(hotel: &Arc<Hotel>) -> Result<(), CommandError> {
         ingest::mail(hotel, request(hotel, LOCAL), "FILE", raw.to_vec()).await?;
     }
     Ok(())
+}
+
+/// A password for the demo's person, another one at each start.
+pub(super) async fn password(hotel: &Arc<Hotel>) -> Result<Password, CommandError> {
+    match users::reset(hotel, request(hotel, LOCAL), PERSON).await {
+        Err(Error::UserNotFound(_)) => {
+            Ok(users::add(hotel, request(hotel, LOCAL), PERSON, Role::Admin).await?)
+        }
+        reset => Ok(reset?),
+    }
 }
 
 /// The secret of the last start while it is valid, else a new one.

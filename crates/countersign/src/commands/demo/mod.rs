@@ -62,11 +62,13 @@ impl Demo {
         let hotel = halves::hotel::open(&config).await?;
         hotel::prepare(&hotel).await?;
         let secret = hotel::secret(&hotel, &data.join(TOKEN_FILE)).await?;
+        let password = hotel::password(&hotel).await?;
         config.isphere = isphere::settings(&data, self.language);
         let stdio_config = isphere::prepare(&data, &config.isphere)?;
         let isphere = halves::isphere::Server::start(halves::isphere::open(&config)?, &config)?;
         let server = halves::hotel::Server::start(Arc::clone(&hotel), config);
-        print::line(&introduction(&database, &stdio_config, &reachable(bound), &secret))?;
+        let log_in = format!("{} / {}", hotel::PERSON, password.expose());
+        print::line(&introduction(&database, &stdio_config, &reachable(bound), &secret, &log_in))?;
         let beside = isphere.router(ISPHERE_PATH, server.bearer());
         server.http(listener, bound, beside).await;
         isphere.end().await;
@@ -107,7 +109,13 @@ fn reachable(bound: SocketAddr) -> SocketAddr {
     }
 }
 
-fn introduction(database: &str, stdio_config: &Path, address: &SocketAddr, secret: &str) -> String {
+fn introduction(
+    database: &str,
+    stdio_config: &Path,
+    address: &SocketAddr,
+    secret: &str,
+    log_in: &str,
+) -> String {
     let url = format!("http://{address}/mcp");
     let isphere_url = format!("http://{address}{ISPHERE_PATH}");
     let program =
@@ -127,7 +135,9 @@ fn introduction(database: &str, stdio_config: &Path, address: &SocketAddr, secre
         )
     };
     format!(
-        "MCP: {url}\n\
+        "Console: http://{address}/console/\n\
+         Log-in: {log_in}\n\
+         MCP: {url}\n\
          MCP of iSphere: {isphere_url}\n\
          Token: {secret}\n\
          \n\

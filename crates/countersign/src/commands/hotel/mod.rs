@@ -7,6 +7,7 @@ mod migrate;
 mod serve;
 mod tasks;
 mod tokens;
+mod users;
 
 use clap::{Args, Subcommand};
 
@@ -33,6 +34,7 @@ enum Action {
     Ingest(ingest::Ingest),
     Hotels(hotels::Hotels),
     Tokens(tokens::Tokens),
+    Users(users::Users),
     Tasks(tasks::Tasks),
     Messages(messages::Messages),
 }
@@ -63,6 +65,7 @@ impl Hotel {
             Action::Ingest(ingest) => ingest.run(&hotel).await,
             Action::Hotels(hotels) => hotels.run(&hotel).await,
             Action::Tokens(tokens) => tokens.run(&hotel).await,
+            Action::Users(users) => users.run(&hotel).await,
             Action::Tasks(tasks) => tasks.run(&hotel).await,
             Action::Messages(messages) => messages.run(&hotel).await,
         };

@@ -12,9 +12,10 @@ use crate::{
     halves::{bind, hotel::Server},
 };
 
-/// Serve MCP, REST, health and metrics over HTTP, or MCP over stdin and stdout
+/// Serve MCP, REST, the console, health and metrics over HTTP, or MCP over stdin and stdout
 ///
-/// Over HTTP every caller needs a bearer token (`countersign hotel tokens add`). Over stdio the caller is the local
+/// Over HTTP every caller needs a bearer token (`countersign hotel tokens add`), and every person of the console a
+/// log-in (`countersign hotel users add`). Over stdio the caller is the local
 /// process that started this one and may do all that [policy] allows. Logs go to stderr.
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign hotel serve --listen 127.0.0.1:8750")]

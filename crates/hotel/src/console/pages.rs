@@ -1,0 +1,110 @@
+//! The pages as data: each has the access, the operation and the effect by which the gate and the trail know it.
+
+use axum::response::Response;
+use axum::routing::MethodFilter;
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, ready};
+use govern::tool::Effect;
+
+use super::log_in;
+use super::visit::Visit;
+use crate::error::Error;
+
+/// How a page is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// Shows.
+    Get,
+    /// Sends a form.
+    Post,
+}
+
+/// Who may open a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody who reaches the port.
+    Anyone,
+    /// A person whose role has this scope ([`Role::scopes`](crate::domain::role::Role::scopes)).
+    Scope(&'static str),
+}
+
+/// A page of the console.
+pub struct Page {
+    /// How it is asked for.
+    pub method: Method,
+    /// Its path; `{id}` is a number.
+    pub path: &'static str,
+    /// Who may open it.
+    pub access: Access,
+    /// Its name in the audit trail.
+    pub operation: &'static str,
+    /// What it does to the world.
+    pub effect: Effect,
+    pub(super) run: Run,
+}
+
+/// The work of a page.
+type Run = for<'a> fn(&'a Visit) -> BoxFuture<'a, Result<Response, Error>>;
+
+const VIEW: Access = Access::Scope("console-view");
+
+/// All pages.
+pub static PAGES: [Page; 5] = [
+    Page {
+        method: Method::Get,
+        path: "/console/login",
+        access: Access::Anyone,
+        operation: "console_log_in_form",
+        effect: Effect::Read,
+        run: |visit| ready(log_in::show(visit)).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/login",
+        access: Access::Anyone,
+        operation: "console_log_in",
+        effect: Effect::Write,
+        run: |visit| log_in::log_in(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/logout",
+        access: Access::Anyone,
+        operation: "console_log_out",
+        effect: Effect::Write,
+        run: |visit| log_in::log_out(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/language",
+        access: Access::Anyone,
+        operation: "console_language",
+        effect: Effect::Write,
+        run: |visit| ready(log_in::language(visit)).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/account",
+        access: VIEW,
+        operation: "console_account",
+        effect: Effect::Read,
+        run: |visit| ready(log_in::account(visit)).boxed(),
+    },
+];
+
+impl Method {
+    /// As HTTP writes it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+        }
+    }
+
+    pub(super) fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Post => MethodFilter::POST,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The console as a browser meets it, on each database.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+mod access;
+mod browser;
+mod log_in;
