@@ -196,6 +196,11 @@ impl Catalog {
         Ok(catalog)
     }
 
+    /// All entries, in the catalogue's order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
     /// The entry of a catalog_code.
     pub fn entry(&self, code: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.code == code)

@@ -8,6 +8,7 @@ use super::submit::warnings;
 use super::tasks::{Decision, conflict};
 use crate::catalog::Action;
 use crate::domain::keys::{CaseKeys, normalise};
+use crate::domain::local_time;
 use crate::domain::order::{CANCELLED, Order};
 use crate::domain::proposal::RESERVED;
 use crate::domain::warning::{Severity, Warning, WarningCode};
@@ -48,7 +49,7 @@ impl Pending {
         };
         let mut found = match entry {
             Some(entry) => {
-                let today = super::submit::today(hotel.clock.now_ms());
+                let today = local_time::date(hotel.clock.now_ms());
                 warnings::of_content(&event, entry, order.as_ref(), &today)
             }
             None => warnings::of_proposals(&event, action),

@@ -4,6 +4,7 @@ pub mod case_context;
 mod confirm;
 pub mod conversation;
 pub mod hotels;
+pub mod inbox;
 pub mod ingest;
 pub mod messages;
 pub mod object_detail;

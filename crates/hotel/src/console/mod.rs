@@ -9,10 +9,12 @@ mod assets;
 mod cookies;
 mod fields;
 mod headers;
+mod inbox;
 mod log_in;
 mod pages;
 mod shell;
 mod visit;
+mod words;
 
 use std::sync::Arc;
 
@@ -47,7 +49,7 @@ pub(crate) struct Console {
 }
 
 /// Where the console begins.
-const HOME: &str = "/console/account";
+const HOME: &str = "/console/inbox";
 
 /// Everything under `/console`.
 pub(crate) fn router(console: Console) -> Router {

@@ -6,8 +6,8 @@ use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, ready};
 use govern::tool::Effect;
 
-use super::log_in;
 use super::visit::Visit;
+use super::{inbox, log_in};
 use crate::error::Error;
 
 /// How a page is asked for.
@@ -49,7 +49,7 @@ type Run = for<'a> fn(&'a Visit) -> BoxFuture<'a, Result<Response, Error>>;
 const VIEW: Access = Access::Scope("console-view");
 
 /// All pages.
-pub static PAGES: [Page; 5] = [
+pub static PAGES: [Page; 9] = [
     Page {
         method: Method::Get,
         path: "/console/login",
@@ -89,6 +89,38 @@ pub static PAGES: [Page; 5] = [
         operation: "console_account",
         effect: Effect::Read,
         run: |visit| ready(log_in::account(visit)).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/inbox",
+        access: VIEW,
+        operation: "console_inbox",
+        effect: Effect::Read,
+        run: |visit| inbox::threads(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/conversations/{id}",
+        access: VIEW,
+        operation: "console_conversation",
+        effect: Effect::Read,
+        run: |visit| inbox::conversation(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/messages/{id}",
+        access: VIEW,
+        operation: "console_message",
+        effect: Effect::Read,
+        run: |visit| inbox::message(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/messages/{id}/body",
+        access: VIEW,
+        operation: "console_message_body",
+        effect: Effect::Read,
+        run: |visit| inbox::body(visit).boxed(),
     },
 ];
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::body::Body;
-use axum::extract::{Request as HttpRequest, State};
+use axum::extract::{RawPathParams, Request as HttpRequest, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::Response;
@@ -31,17 +31,21 @@ const PAGE_BYTES: usize = 1 << 20;
 
 /// The handler of a page. Once a form is read, the work runs to its end though the browser goes away.
 pub(super) fn handler(page: &'static Page) -> MethodRouter<Arc<Console>> {
-    on(page.method.filter(), move |State(console): State<Arc<Console>>, http: HttpRequest| async move {
-        let work = serve(Arc::clone(&console), Some(page), http);
-        let response = tokio::spawn(work).await;
-        // The task panicked; the panic itself is in the log.
-        headers::secured(response.unwrap_or_else(|_| status(StatusCode::INTERNAL_SERVER_ERROR)))
-    })
+    on(
+        page.method.filter(),
+        move |State(console): State<Arc<Console>>, parameters: RawPathParams, http: HttpRequest| async move {
+            let id = parameters.iter().next().and_then(|(_, text)| text.parse().ok());
+            let work = serve(Arc::clone(&console), Some(page), id, http);
+            let response = tokio::spawn(work).await;
+            // The task panicked; the panic itself is in the log.
+            headers::secured(response.unwrap_or_else(|_| status(StatusCode::INTERNAL_SERVER_ERROR)))
+        },
+    )
 }
 
 /// The answer to a path that leads nowhere.
 pub(super) async fn not_found(State(console): State<Arc<Console>>, http: HttpRequest) -> Response {
-    headers::secured(serve(console, None, http).await)
+    headers::secured(serve(console, None, None, http).await)
 }
 
 /// The answer to a method that a page does not have; the router adds which it has.
@@ -49,9 +53,14 @@ pub(super) async fn method_not_allowed() -> Response {
     headers::secured(status(StatusCode::METHOD_NOT_ALLOWED))
 }
 
-async fn serve(console: Arc<Console>, page: Option<&'static Page>, http: HttpRequest) -> Response {
+async fn serve(
+    console: Arc<Console>,
+    page: Option<&'static Page>,
+    id: Option<i64>,
+    http: HttpRequest,
+) -> Response {
     let (head, body) = http.into_parts();
-    let mut visit = match visit(&console, &head).await {
+    let mut visit = match visit(&console, id, &head).await {
         Ok(visit) => visit,
         Err(error) => {
             log(&error, "console");
@@ -74,7 +83,7 @@ async fn serve(console: Arc<Console>, page: Option<&'static Page>, http: HttpReq
     response
 }
 
-async fn visit(console: &Console, head: &Parts) -> Result<Visit, Error> {
+async fn visit(console: &Console, id: Option<i64>, head: &Parts) -> Result<Visit, Error> {
     let hotel = &console.hotel;
     console.origins.check_own(&head.headers).map_err(|error| Error::OriginRefused(error.to_string()))?;
     let cookie = cookies::session(&head.headers);
@@ -106,6 +115,7 @@ async fn visit(console: &Console, head: &Parts) -> Result<Visit, Error> {
         secure: console.options.tls_proxy,
         path: path.to_owned(),
         back: if head.method == axum::http::Method::GET { path } else { "/console/" }.to_owned(),
+        id,
         fields: Fields::parse(head.uri.query().unwrap_or_default().as_bytes()),
     })
 }

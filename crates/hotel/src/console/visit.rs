@@ -11,6 +11,7 @@ use super::assets;
 use super::fields::Fields;
 use crate::app::sessions::Session;
 use crate::app::{Hotel, Request};
+use crate::domain::local_time;
 use crate::error::Error;
 
 /// A request that was let through.
@@ -31,6 +32,8 @@ pub(super) struct Visit {
     pub(super) path: String,
     /// Where a form that only changes how pages look leads back to.
     pub(super) back: String,
+    /// The number in the path.
+    pub(super) id: Option<i64>,
     /// The form of a POST, the query of a GET.
     pub(super) fields: Fields,
 }
@@ -60,6 +63,22 @@ impl Visit {
             Some(Role::Admin) => self.language.pick("管理员", "admin"),
             None => "",
         }
+    }
+
+    /// The number in the path; what is none leads to no page.
+    pub(super) fn id(&self) -> Result<i64, Error> {
+        self.id.ok_or(Error::RouteNotFound)
+    }
+
+    /// Whether the page is at this path or below it, for the navigation.
+    pub(super) fn is_at(&self, path: &str) -> bool {
+        self.path.starts_with(path)
+    }
+
+    /// Date and minute of a moment (unix milliseconds), in the hotel's time.
+    #[expect(clippy::unused_self, reason = "templates ask the visit for all they need")]
+    pub(super) fn minute(&self, ms: i64) -> String {
+        local_time::minute(ms)
     }
 
     /// See [`assets::VERSION`].

@@ -1,6 +1,7 @@
 //! What the hotel talks about: orders, their keys, tasks and warnings. Pure rules, no I/O.
 
 pub mod keys;
+pub mod local_time;
 pub mod order;
 pub mod proposal;
 pub mod role;

@@ -119,6 +119,8 @@ macro_rules! select_inbox {
     };
 }
 
+pub(super) use select_inbox;
+
 /// A place in a conversation or in the inbox, for reading on from there.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {

@@ -17,6 +17,7 @@ pub mod orders;
 mod serialise;
 pub mod sessions;
 pub mod tasks;
+pub mod threads;
 pub mod tokens;
 mod transaction;
 pub mod users;

@@ -214,6 +214,15 @@ impl Transaction<'_> {
         Ok(self.one::<Count>(sql, &[conversation_id.into()]).await?.count)
     }
 
+    /// The tasks that came of some messages, oldest first.
+    pub async fn tasks_of_messages(&mut self, inbox_ids: &[i64]) -> Result<Vec<TaskRow>, Error> {
+        let list: Vec<Value> = inbox_ids.iter().map(|id| (*id).into()).collect();
+        let mut rows: Vec<TaskRow> =
+            self.all_in(select_task!("WHERE t.inbox_id IN ({list})"), &[], &list).await?;
+        rows.sort_by_key(|row| row.task_id);
+        Ok(rows)
+    }
+
     /// Ids and statuses of a batch's tasks.
     pub async fn batch_task_states(&mut self, batch_id: i64) -> Result<Vec<TaskState>, Error> {
         let sql = "SELECT task_id, status FROM task WHERE batch_id = $1 ORDER BY task_id";

@@ -144,9 +144,9 @@ impl Transaction<'_> {
         self.first(sql, values).await?.ok_or(StoreError::RowMissing)
     }
 
-    /// All rows of a query whose last condition is `… IN (list)`; the list is split when it is long.
+    /// All rows of a query with a condition `… IN (list)`; the list is split when it is long.
     ///
-    /// `sql` holds `{list}` where the placeholders go; `values` come before the list.
+    /// `sql` holds `{list}` where the placeholders go; the numbers of `values` come before those of the list.
     pub async fn all_in<T: Record>(
         &mut self,
         sql: &'static str,

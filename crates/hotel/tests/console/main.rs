@@ -4,4 +4,6 @@
 
 mod access;
 mod browser;
+mod desk;
+mod inbox;
 mod log_in;

@@ -1,13 +1,12 @@
 //! What becomes of each event: the order it is about, the task, its first status and its warnings.
 
-use govern::time;
-
 use super::contract;
 use super::payload::{Event, Shape};
 use super::warnings;
 use crate::app::target::{Orders, Target};
 use crate::catalog::{Action, Catalog, Entry, ResultType, Target as Wanted};
 use crate::domain::keys::CaseKeys;
+use crate::domain::local_time;
 use crate::domain::order::{DRAFT, ObjectType, Order};
 use crate::domain::task::TaskStatus;
 use crate::domain::warning::{Severity, Warning, WarningCode};
@@ -163,7 +162,7 @@ fn judge(
         found.extend(warnings::of_status(order, entry.action));
     }
     let misses_target = found.iter().any(|warning| warning.severity == Severity::Stop);
-    found.extend(warnings::of_content(event, entry, order, &today(context.now)));
+    found.extend(warnings::of_content(event, entry, order, &local_time::date(context.now)));
     if context.hidden_content && entry.result_type != ResultType::InformationalMessage {
         let text = "邮件中含有被移除的隐藏内容，请核对原文。";
         found.push(Warning::new(WarningCode::HiddenContentRemoved, text));
@@ -256,10 +255,4 @@ fn new_task(
         manual_review: json(&event.manual_review),
         details: json(&event.details),
     })
-}
-
-/// The ISO date of a moment. The hotel's day is that of UTC+8, where its users are.
-pub fn today(now: i64) -> String {
-    const UTC_PLUS_8: i64 = 8 * 3_600_000;
-    time::iso(now + UTC_PLUS_8).chars().take(10).collect()
 }

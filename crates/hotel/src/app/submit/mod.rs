@@ -19,7 +19,6 @@ use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
 use sha2::{Digest as _, Sha256};
 
-pub use decide::today;
 pub use warnings::of_status as status_warning;
 
 use super::target::Orders;

@@ -1,0 +1,118 @@
+//! What the console calls the codes of the contract. A code without a word here is shown as it is.
+
+use govern::language::Language;
+
+/// A task's status.
+pub(super) fn status(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "PENDING_CONFIRMATION" => ("待确认", "To confirm"),
+        "PENDING_MANUAL_REVIEW" => ("待人工处理", "Manual review"),
+        "INFORMATIONAL" => ("仅供参考", "Information"),
+        "CONFIRMED" => ("已确认", "Confirmed"),
+        "IN_PROGRESS" => ("处理中", "In progress"),
+        "FAILED" => ("失败", "Failed"),
+        "DONE" => ("已完成", "Done"),
+        "REJECTED" => ("已退回", "Rejected"),
+        "SUPERSEDED" => ("已被取代", "Superseded"),
+        "CANCELLED" => ("已取消", "Cancelled"),
+        "CLOSED" => ("已关闭", "Closed"),
+        "ACKNOWLEDGED" => ("已阅", "Acknowledged"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// How a status looks: the style of its tag.
+pub(super) fn status_style(code: &str) -> &'static str {
+    match code {
+        "PENDING_CONFIRMATION" | "PENDING_MANUAL_REVIEW" => "confirm",
+        "CONFIRMED" | "DONE" | "ACKNOWLEDGED" => "done",
+        "FAILED" | "REJECTED" => "stop",
+        _ => "",
+    }
+}
+
+/// The kind of a task: the catalogue's task_type.
+pub(super) fn task_type(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "CREATE_RESERVATION" => ("新建散客预订", "New reservation"),
+        "CREATE_GROUP_BLOCK" => ("新建团队预留", "New group block"),
+        "AMEND_RESERVATION" => ("修改散客预订", "Amend reservation"),
+        "AMEND_GROUP_BLOCK" => ("修改团队预留", "Amend group block"),
+        "CANCEL_RESERVATION" => ("取消散客预订", "Cancel reservation"),
+        "CANCEL_GROUP_BLOCK" => ("取消团队预留", "Cancel group block"),
+        "REINSTATE_RESERVATION" => ("恢复预订", "Reinstate reservation"),
+        "PROCESS_ROOMING_LIST" => ("处理分房名单", "Rooming list"),
+        "ATTACH_PAYMENT_PROOF" => ("登记付款凭证", "Payment proof"),
+        "PAYMENT_FOLLOW_UP" => ("跟进付款", "Payment follow-up"),
+        "UPDATE_GUARANTEE" => ("更新担保", "Update guarantee"),
+        "ISSUE_INVOICE" => ("开具发票", "Issue invoice"),
+        "SEND_CONFIRMATION" => ("发送确认函", "Send confirmation"),
+        "ANSWER_INQUIRY" => ("回复询价", "Answer inquiry"),
+        "HANDLE_SPECIAL_REQUEST" => ("处理特殊要求", "Special request"),
+        "HANDLE_DISPUTE_OR_COMPLAINT" => ("处理争议或投诉", "Dispute or complaint"),
+        "INFORMATION_ONLY" => ("仅供参考", "Information only"),
+        "MANUAL_REVIEW" => ("人工处理", "Manual review"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// Why a message is shown as less than what was sent.
+pub(super) fn degraded(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "TOO_LARGE" => ("邮件过大，仅显示文本", "too large, shown as text"),
+        "TOO_DEEP" => ("结构过于复杂，仅显示文本", "too deeply nested, shown as text"),
+        "UNDECODABLE" => ("部分内容无法解码", "partly not decodable"),
+        "ENCRYPTED" => ("邮件已加密", "encrypted"),
+        "TNEF_UNREADABLE" => ("winmail.dat 无法读取", "winmail.dat is not readable"),
+        "OVER_BUDGET" => ("内容超出限制，仅显示文本", "over the limit, shown as text"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// What a reader should know about how a message was read.
+pub(super) fn message_warning(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "HIDDEN_CONTENT_REMOVED" => ("已移除隐藏内容", "hidden content removed"),
+        "CONTENT_DROPPED" => ("部分内容未显示", "some content is not shown"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// A size in bytes, as people say it.
+pub(super) fn size(bytes: u64) -> String {
+    const UNITS: [(u64, &str); 3] = [(1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "KB")];
+    match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
+        None => format!("{bytes} B"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+    use crate::domain::task::TASK_STATUSES;
+
+    #[test]
+    fn every_status_and_every_kind_of_the_catalogue_has_a_word_in_both_languages() {
+        let catalog = Catalog::embedded().unwrap();
+        for language in [Language::Chinese, Language::English] {
+            for code in TASK_STATUSES.map(crate::domain::task::TaskStatus::as_str) {
+                assert_ne!(status(code, language), code);
+            }
+            for entry in catalog.entries() {
+                assert_ne!(task_type(&entry.task_type, language), entry.task_type);
+            }
+        }
+        assert_eq!(status("NEW_ONE", Language::English), "NEW_ONE");
+    }
+
+    #[test]
+    fn sizes_are_rounded_down_to_a_tenth() {
+        assert_eq!([0, 1_023, 1_536, 5 << 20].map(size), ["0 B", "1023 B", "1.5 KB", "5.0 MB"]);
+    }
+}

@@ -1,0 +1,43 @@
+//! Mails that came in and what an agent submits for them.
+
+use hotel::app::ingest;
+use hotel::app::submit::{adapter, submit};
+use hotel::testing::Rig;
+use serde_json::{Value, json};
+
+/// Takes a mail in and returns its internal id.
+pub async fn mail(rig: &Rig, id: &str, headers: &str, body: &str) -> i64 {
+    let raw = format!(
+        "From: \"Lin\" <lin@sunny.example>\r\nTo: desk@hotel.example\r\nMessage-ID: <{id}>\r\n{headers}\r\n{body}\r\n"
+    );
+    ingest::mail(&rig.hotel, rig.request("test"), "FILE", raw.into_bytes()).await.unwrap();
+    newest(rig).await
+}
+
+/// A mail whose text is Chinese and starts so.
+pub const TEXT: &str = "Content-Type: text/plain; charset=utf-8\r\n";
+/// A mail that is HTML.
+pub const HTML: &str = "Content-Type: text/html; charset=utf-8\r\n";
+
+/// A proposal to create the group GR1, or what else `event` says.
+pub async fn propose(rig: &Rig, message_id: &str, event: &Value) -> i64 {
+    let mut whole = json!({
+        "source_event_index": "E1", "event_type": "BOOKING_NEW_GROUP", "object_type": "GROUP",
+        "case_keys": {"group_code": "GR1", "confirmation_number": null, "reservation_no": null},
+        "proposed_changes": [], "details": {},
+    });
+    whole.as_object_mut().unwrap().extend(event.as_object().unwrap().clone());
+    let payload = json!({
+        "source_message": {"source_message_id": message_id, "subject": null, "from": null, "cc": [],
+            "received_at": null, "source_channel": "Email"},
+        "message_events": [whole], "case_candidates": [], "unhandled_current_intents": [],
+    });
+    let submitted =
+        submit(&rig.hotel, rig.request("agent"), adapter::from_mcp(payload).unwrap()).await.unwrap();
+    submitted.answer.items[0].task_id.as_ref().unwrap().parse().unwrap()
+}
+
+async fn newest(rig: &Rig) -> i64 {
+    let heads = hotel::app::messages::list(&rig.hotel, 1_000).await.unwrap();
+    heads.iter().map(|head| head.inbox_id.parse().unwrap()).max().unwrap()
+}
