@@ -1,5 +1,7 @@
 //! What the hotel does, whoever asks: the MCP tools, the REST routes and the command line all come here.
 
+pub mod board;
+pub mod card;
 pub mod case_context;
 mod confirm;
 pub mod conversation;

@@ -214,7 +214,8 @@ pub(super) async fn conflict(
     })))
 }
 
-async fn detail(
+/// The task with everything about it, in the caller's transaction.
+pub(super) async fn detail(
     tx: &mut Transaction<'_>,
     hotel: &Hotel,
     hotel_id: i64,

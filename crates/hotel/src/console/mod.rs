@@ -9,10 +9,13 @@ mod assets;
 mod cookies;
 mod fields;
 mod headers;
+mod highlight;
 mod inbox;
 mod log_in;
 mod pages;
 mod shell;
+mod tasks;
+mod typed;
 mod visit;
 mod words;
 
@@ -49,7 +52,7 @@ pub(crate) struct Console {
 }
 
 /// Where the console begins.
-const HOME: &str = "/console/inbox";
+const HOME: &str = "/console/tasks";
 
 /// Everything under `/console`.
 pub(crate) fn router(console: Console) -> Router {

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use govern::tool::Effect;
 
 use super::visit::Visit;
-use super::{inbox, log_in};
+use super::{inbox, log_in, tasks};
 use crate::error::Error;
 
 /// How a page is asked for.
@@ -49,7 +49,7 @@ type Run = for<'a> fn(&'a Visit) -> BoxFuture<'a, Result<Response, Error>>;
 const VIEW: Access = Access::Scope("console-view");
 
 /// All pages.
-pub static PAGES: [Page; 9] = [
+pub static PAGES: [Page; 12] = [
     Page {
         method: Method::Get,
         path: "/console/login",
@@ -121,6 +121,30 @@ pub static PAGES: [Page; 9] = [
         operation: "console_message_body",
         effect: Effect::Read,
         run: |visit| inbox::body(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/tasks",
+        access: VIEW,
+        operation: "console_tasks",
+        effect: Effect::Read,
+        run: |visit| tasks::board(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/tasks/{id}",
+        access: VIEW,
+        operation: "console_task",
+        effect: Effect::Read,
+        run: |visit| tasks::show(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/tasks/{id}",
+        access: Access::Scope("console-decide"),
+        operation: "console_task_decide",
+        effect: Effect::Write,
+        run: |visit| tasks::decide(visit).boxed(),
     },
 ];
 

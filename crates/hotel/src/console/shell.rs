@@ -17,7 +17,8 @@ use govern::tool::Effect;
 
 use super::fields::Fields;
 use super::pages::{Access, Method, Page};
-use super::visit::{Visit, page as answer, see_other};
+use super::typed;
+use super::visit::{Failure, Visit, page as answer, see_other};
 use super::{Console, address, cookies, headers};
 use crate::app::{Request, sessions};
 use crate::envelope::log;
@@ -76,7 +77,7 @@ async fn serve(
         status(StatusCode::INTERNAL_SERVER_ERROR)
     });
     // A visitor without a cookie gets one, to which the forms are bound.
-    if cookies::session(&head.headers).is_none() && !response.headers().contains_key(header::SET_COOKIE) {
+    if cookies::session(&head.headers).is_none() && page.is_none_or(|page| page.method == Method::Get) {
         let cookie = cookies::set_session(&visit.secret, visit.secure);
         response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
     }
@@ -116,6 +117,7 @@ async fn visit(console: &Console, id: Option<i64>, head: &Parts) -> Result<Visit
         path: path.to_owned(),
         back: if head.method == axum::http::Method::GET { path } else { "/console/" }.to_owned(),
         id,
+        typed: typed::kept(&head.headers, id),
         fields: Fields::parse(head.uri.query().unwrap_or_default().as_bytes()),
     })
 }
@@ -154,7 +156,11 @@ async fn run(
             other => other,
         }),
     };
-    keep(slot, page, visit, result.as_ref().err(), refused, watch.elapsed_us());
+    let failure = match &result {
+        Ok(response) => response.extensions().get::<Failure>().map(|failure| failure.0),
+        Err(error) => Some(error.code()),
+    };
+    keep(slot, page, visit, failure, refused, watch.elapsed_us());
     result
 }
 
@@ -167,8 +173,15 @@ fn check_token(page: &Page, visit: &Visit) -> Result<(), Error> {
 }
 
 /// A write that was done has its record in its own transaction.
-fn keep(slot: Slot, page: &Page, visit: &Visit, error: Option<&Error>, refused: bool, duration_us: u64) {
-    if error.is_none() && page.effect == Effect::Write {
+fn keep(
+    slot: Slot,
+    page: &Page,
+    visit: &Visit,
+    failure: Option<&'static str>,
+    refused: bool,
+    duration_us: u64,
+) {
+    if failure.is_none() && page.effect == Effect::Write {
         return;
     }
     slot.record(Record {
@@ -179,12 +192,12 @@ fn keep(slot: Slot, page: &Page, visit: &Visit, error: Option<&Error>, refused: 
         channel: Channel::Console,
         operation: page.operation.into(),
         effect: Some(page.effect),
-        outcome: match error {
+        outcome: match failure {
             None => Ending::Ok,
             Some(_) if refused => Ending::Refused,
             Some(_) => Ending::Error,
         },
-        code: error.map(|error| error.code().into()),
+        code: failure.map(Into::into),
         target: visit.path.split('?').next().map(str::to_owned),
         digest: None,
         detail: None,
@@ -197,6 +210,8 @@ fn keep(slot: Slot, page: &Page, visit: &Visit, error: Option<&Error>, refused: 
 struct ErrorPage<'v> {
     visit: &'v Visit,
     message: String,
+    /// Where what was begun can be gone on with.
+    go_on: Option<String>,
     request_id: &'v str,
 }
 
@@ -204,15 +219,31 @@ struct ErrorPage<'v> {
 fn failed(visit: &Visit, page: Option<&Page>, error: &Error) -> Result<Response, Error> {
     log(error, &visit.request.request_id);
     if matches!(error, Error::NotLoggedIn) && page.is_some_and(|page| page.method == Method::Get) {
-        let back: String = form_urlencoded::byte_serialize(visit.path.as_bytes()).collect();
-        return see_other(&format!("/console/login?next={back}"));
+        return see_other(&log_in_path(visit));
     }
     let message = match error {
         Error::RouteNotFound => visit.say("没有这个页面。", "There is no such page.").to_owned(),
         error => error.message(visit.language),
     };
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    answer(status, &ErrorPage { visit, message, request_id: &visit.request.request_id })
+    let kept = match error {
+        Error::NotLoggedIn | Error::FormExpired => typed::keep(visit),
+        _ => None,
+    };
+    let go_on = match error {
+        Error::NotLoggedIn => Some(log_in_path(visit)),
+        _ => kept.as_ref().map(|_| visit.path.clone()),
+    };
+    let request_id = &visit.request.request_id;
+    let mut response = answer(status, &ErrorPage { visit, message, go_on, request_id })?;
+    response.headers_mut().extend(kept.map(|cookie| (header::SET_COOKIE, cookie)));
+    Ok(response)
+}
+
+/// The log-in that leads back to where the visitor is.
+fn log_in_path(visit: &Visit) -> String {
+    let back: String = form_urlencoded::byte_serialize(visit.path.as_bytes()).collect();
+    format!("/console/login?next={back}")
 }
 
 fn status(code: StatusCode) -> Response {

@@ -34,6 +34,8 @@ pub(super) struct Visit {
     pub(super) back: String,
     /// The number in the path.
     pub(super) id: Option<i64>,
+    /// What the person had typed for this task when their session ended.
+    pub(super) typed: Option<String>,
     /// The form of a POST, the query of a GET.
     pub(super) fields: Fields,
 }
@@ -52,6 +54,11 @@ impl Visit {
     /// The name of the person, empty without one.
     pub(super) fn person(&self) -> &str {
         self.session.as_ref().map_or("", |session| &session.name)
+    }
+
+    /// Whether the person's role has a scope.
+    pub(super) fn may(&self, scope: &str) -> bool {
+        self.session.as_ref().is_some_and(|session| session.role.scopes().contains(&scope))
     }
 
     /// The person's role in words.
@@ -81,12 +88,21 @@ impl Visit {
         local_time::minute(ms)
     }
 
+    /// The same of an ISO time.
+    pub(super) fn moment(&self, iso: &str) -> String {
+        govern::time::parse_iso(iso).map_or_else(|| iso.to_owned(), |ms| self.minute(ms))
+    }
+
     /// See [`assets::VERSION`].
     #[expect(clippy::unused_self, reason = "templates ask the visit for all they need")]
     pub(super) fn assets_version(&self) -> &'static str {
         &assets::VERSION
     }
 }
+
+/// In a response's extensions: the page tells that what was asked for was not done, and why, by the error's code.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Failure(pub(super) &'static str);
 
 /// A page of this status.
 pub(super) fn page(status: StatusCode, template: &impl Template) -> Result<Response, Error> {

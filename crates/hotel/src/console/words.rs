@@ -1,6 +1,7 @@
 //! What the console calls the codes of the contract. A code without a word here is shown as it is.
 
 use govern::language::Language;
+use serde_json::Value;
 
 /// A task's status.
 pub(super) fn status(code: &str, language: Language) -> &str {
@@ -58,6 +59,33 @@ pub(super) fn task_type(code: &str, language: Language) -> &str {
     language.pick(chinese, english)
 }
 
+/// A field of an order.
+pub(super) fn field(name: &str, language: Language) -> &str {
+    let (chinese, english) = match name {
+        "arrival" => ("入住", "Arrival"),
+        "departure" => ("离店", "Departure"),
+        "rooms" => ("房间数", "Rooms"),
+        "room_type" => ("房型", "Room type"),
+        "guests" => ("人数", "Guests"),
+        "adults" => ("成人", "Adults"),
+        "guest_name" => ("客人姓名", "Guest"),
+        "agency" => ("旅行社", "Agency"),
+        "group_name" => ("团队名称", "Group"),
+        "group_code" => ("团号", "Group code"),
+        "confirmation_number" => ("确认号", "Confirmation number"),
+        "reservation_no" => ("预订号", "Reservation number"),
+        "cutoff" => ("截止日", "Cut-off"),
+        "rate" => ("房价", "Rate"),
+        "status" => ("状态", "Status"),
+        "scope" => ("范围", "Scope"),
+        "reason" => ("原因", "Reason"),
+        "amount" => ("金额", "Amount"),
+        "currency" => ("币种", "Currency"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
 /// Why a message is shown as less than what was sent.
 pub(super) fn degraded(code: &str, language: Language) -> &str {
     let (chinese, english) = match code {
@@ -80,6 +108,15 @@ pub(super) fn message_warning(code: &str, language: Language) -> &str {
         other => return other,
     };
     language.pick(chinese, english)
+}
+
+/// A value as a person reads it.
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => "—".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// A size in bytes, as people say it.

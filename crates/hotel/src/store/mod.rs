@@ -7,6 +7,7 @@
 mod advice;
 pub mod audit;
 pub mod batches;
+pub mod board;
 pub mod conversations;
 pub mod hotels;
 mod ids;

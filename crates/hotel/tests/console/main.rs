@@ -7,3 +7,4 @@ mod browser;
 mod desk;
 mod inbox;
 mod log_in;
+mod tasks;

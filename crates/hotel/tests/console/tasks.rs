@@ -1,0 +1,321 @@
+//! The board and the card: what a person sees and decides, and what two people do at once.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use govern::gate::Policy;
+use hotel::app::sessions::IDLE_MS;
+use hotel::console::ConsoleOptions;
+use hotel::domain::role::Role;
+use hotel::testing::{Rig, on_each_database};
+use serde_json::{Value, json};
+
+use crate::browser::{Answer, Browser, House};
+use crate::desk::{TEXT, complete_group, mail, propose};
+
+/// A mail with a task that a clerk can confirm.
+async fn task(rig: &Rig, event: &Value) -> i64 {
+    mail(rig, "a@sunny.example", &format!("{TEXT}Subject: Group\r\n"), "请预订：\n10 间房，3月12日至15日")
+        .await;
+    propose(rig, "a@sunny.example", event).await
+}
+
+/// Sends the card's form with the version that the last page had.
+async fn decide(browser: &mut Browser, card: &Answer, task: i64, verdict: &str, reason: &str) -> Answer {
+    let version = card.text.split("name=\"version\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let fields = [("verdict", verdict), ("version", version), ("reason", reason)];
+    browser.post(&format!("/console/tasks/{task}"), &fields).await
+}
+
+async fn open(browser: &mut Browser, task: i64) -> Answer {
+    browser.get(&format!("/console/tasks/{task}")).await
+}
+
+async fn status(rig: &Rig, task: i64) -> String {
+    hotel::app::tasks::show(&rig.hotel, task).await.unwrap().task.task_status
+}
+
+#[tokio::test]
+async fn a_clerk_confirms_what_the_card_shows_and_the_order_has_it() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let mut event = complete_group();
+        let quote = |from: Value, quote: &str| json!({"source_message_id": from, "quote": quote});
+        event["evidence"] = json!([
+            quote(Value::Null, "10间房，3月12日至15日"),
+            quote("a@sunny.example".into(), "11 间房"),
+            quote("b@sunny.example".into(), "12 间房"),
+        ]);
+        let task = task(&house.rig, &event).await;
+        let mut clerk = house.logged_in("王芳", Role::Clerk).await;
+        let card = open(&mut clerk, task).await;
+        assert!(card.text.contains("<mark>10 间房，3月12日至15日</mark>"), "{}", card.text);
+        for shown in ["邮件正文中没有这段引文： <bdi>11 间房", "引自其他邮件： <bdi>12 间房"]
+        {
+            assert!(card.text.contains(shown), "{shown}: {}", card.text);
+        }
+        assert!(card.text.contains("入住") && card.text.contains("2027-03-12"));
+        let answer = decide(&mut clerk, &card, task, "confirm", "").await;
+        assert_eq!(
+            (answer.status, answer.header("location")),
+            (StatusCode::SEE_OTHER, format!("/console/tasks/{task}").as_str())
+        );
+        let card = open(&mut clerk, task).await;
+        assert!(
+            card.text.contains("已确认")
+                && card.text.contains("王芳")
+                && !card.text.contains("name=\"verdict\"")
+        );
+        let order = hotel::app::tasks::show(&house.rig.hotel, task).await.unwrap().task.order_id.unwrap();
+        let query = serde_json::from_value(json!({"object_id": format!("ORDER:{order}")})).unwrap();
+        let order = hotel::app::object_detail::query(&house.rig.hotel, query).await.unwrap();
+        assert_eq!(order.order.arrival.as_deref(), Some("2027-03-12"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_confirm_warning_needs_a_reason_and_a_rejection_too() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let task = task(&house.rig, &json!({})).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let card = open(&mut clerk, task).await;
+        assert!(card.text.contains("需说明理由"), "{}", card.text);
+        for verdict in ["confirm", "reject"] {
+            let refused = decide(&mut clerk, &card, task, verdict, " ").await;
+            assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{verdict}");
+            assert!(refused.text.contains("填写理由"), "{verdict}");
+        }
+        let done = decide(&mut clerk, &card, task, "reject", "客人未定").await;
+        assert_eq!(done.status, StatusCode::SEE_OTHER);
+        assert_eq!(status(&house.rig, task).await, "REJECTED");
+        assert!(open(&mut clerk, task).await.text.contains("客人未定"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stop_cannot_be_confirmed_through_not_even_by_a_form_made_by_hand() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let change = json!({"proposed_changes": [{"field": "arrival", "from": null, "to": "2027-02-31"}]});
+        let task = task(&house.rig, &change).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let card = open(&mut clerk, task).await;
+        assert!(card.text.contains("阻止确认") && !card.text.contains("value=\"confirm\""), "{}", card.text);
+        let refused = decide(&mut clerk, &card, task, "confirm", "sure").await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+        assert_eq!(status(&house.rig, task).await, "PENDING_CONFIRMATION");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn of_two_people_on_one_card_the_second_sees_who_did_what_and_loses_nothing_typed() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let task = task(&house.rig, &complete_group()).await;
+        let mut first = house.logged_in("王芳", Role::Clerk).await;
+        let mut second = house.logged_in("李娜", Role::Clerk).await;
+        let cards = (open(&mut first, task).await, open(&mut second, task).await);
+        decide(&mut first, &cards.0, task, "reject", "重复的邮件").await;
+        let late = decide(&mut second, &cards.1, task, "confirm", "客人已来电 <b>确认</b>").await;
+        assert_eq!(late.status, StatusCode::CONFLICT);
+        for shown in ["王芳", "已退回", "重复的邮件", "任务已被他人更改", "客人已来电 "]
+        {
+            assert!(late.text.contains(shown), "{shown}: {}", late.text);
+        }
+        assert!(!late.text.contains("<b>确认"), "{}", late.text);
+        assert_eq!(status(&house.rig, task).await, "REJECTED");
+        let recorded = house.recorded().await;
+        let conflict =
+            ("李娜".to_owned(), "console_task_decide".to_owned(), "error", "VERSION_CONFLICT".to_owned());
+        assert!(recorded.contains(&conflict), "{recorded:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_double_click_decides_once_and_ends_on_the_card() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let task = task(&house.rig, &complete_group()).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let card = open(&mut clerk, task).await;
+        for _ in 0..2 {
+            let answer = decide(&mut clerk, &card, task, "confirm", "").await;
+            assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+        }
+        let history = hotel::app::tasks::show(&house.rig.hotel, task).await.unwrap().history;
+        assert_eq!(history.iter().filter(|step| step.to == "CONFIRMED").count(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_viewer_reads_the_card_without_a_form_and_cannot_send_one() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let task = task(&house.rig, &complete_group()).await;
+        let mut viewer = house.logged_in("viewer", Role::Viewer).await;
+        let card = open(&mut viewer, task).await;
+        assert!(card.status == StatusCode::OK && !card.text.contains("name=\"verdict\""));
+        let fields = [("verdict", "confirm"), ("version", "1"), ("reason", "x")];
+        let refused = viewer.post(&format!("/console/tasks/{task}"), &fields).await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN);
+        assert_eq!(status(&house.rig, task).await, "PENDING_CONFIRMATION");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn read_only_binds_people_too() {
+    on_each_database(async |rig| {
+        let policy = Policy { read_only: true, ..Policy::default() };
+        let house = House::with(rig, policy, ConsoleOptions::default()).await;
+        let task = task(&house.rig, &complete_group()).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let card = open(&mut clerk, task).await;
+        let refused = decide(&mut clerk, &card, task, "confirm", "").await;
+        assert_eq!(refused.status, StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(status(&house.rig, task).await, "PENDING_CONFIRMATION");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_typed_when_the_session_ended_is_back_after_the_log_in_once() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let task = task(&house.rig, &complete_group()).await;
+        let password = house.person("mei", Role::Clerk).await;
+        let mut clerk = house.browser();
+        clerk.log_in("mei", &password).await;
+        let card = open(&mut clerk, task).await;
+        house.rig.hotel.clock.advance(Duration::from_millis(IDLE_MS.try_into().unwrap()));
+        let ended = decide(&mut clerk, &card, task, "reject", "客人来电 \"取消\"").await;
+        assert_eq!(ended.status, StatusCode::UNAUTHORIZED);
+        let path = ended.text.split("href=\"/console/login").nth(1).unwrap().split('"').next().unwrap();
+        clerk.get(&format!("/console/login{}", path.replace("&#38;", "&").replace("&amp;", "&"))).await;
+        let next = format!("/console/tasks/{task}");
+        let fields = [("name", "mei"), ("password", password.as_str()), ("next", next.as_str())];
+        assert_eq!(clerk.post("/console/login", &fields).await.header("location"), next);
+        let card = open(&mut clerk, task).await;
+        assert!(card.text.contains("您输入的内容已保留") && card.text.contains("客人来电 "), "{}", card.text);
+        assert!(!open(&mut clerk, task).await.text.contains("客人来电 "), "it is shown once");
+        assert_eq!(decide(&mut clerk, &card, task, "reject", "客人来电").await.status, StatusCode::SEE_OTHER);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_was_typed_into_a_card_of_an_earlier_session_is_back_on_the_card() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let task = task(&house.rig, &complete_group()).await;
+        let password = house.person("mei", Role::Clerk).await;
+        let mut clerk = house.browser();
+        clerk.log_in("mei", &password).await;
+        let card = open(&mut clerk, task).await;
+        let earlier = clerk.token.clone();
+        // Out and in again in another tab, while the card is still open in the first one.
+        clerk.post("/console/logout", &[]).await;
+        clerk.log_in("mei", &password).await;
+        clerk.token = earlier;
+        let refused = decide(&mut clerk, &card, task, "reject", "客人来电").await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN);
+        assert!(refused.text.contains(&format!("href=\"/console/tasks/{task}\"")), "{}", refused.text);
+        assert!(open(&mut clerk, task).await.text.contains("客人来电"));
+        assert_eq!(status(&house.rig, task).await, "PENDING_CONFIRMATION");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_an_agent_wrote_is_text_wherever_it_is_shown() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let hostile = "\"><img src=x onerror=alert(1)><script>alert(2)</script>";
+        let event = json!({
+            "summary": hostile,
+            "proposed_changes": [{"field": hostile, "from": hostile, "to": {"x": hostile}}, {"field": "agency", "from": null, "to": hostile}],
+            "evidence": [{"source_message_id": null, "quote": hostile}],
+        });
+        let task = task(&house.rig, &event).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        for page in [open(&mut clerk, task).await, clerk.get("/console/tasks").await] {
+            assert!(page.text.contains("alert(1)"), "{}", page.text);
+            assert!(!page.text.contains("<img") && !page.text.contains("<script>"), "{}", page.text);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_board_counts_by_status_and_filters_by_kind_agency_and_day() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let rig = &house.rig;
+        for (number, agency) in ["甲旅行社", "甲旅行社", "乙 & 丙"].into_iter().enumerate() {
+            let id = format!("{number}@x");
+            mail(rig, &id, &format!("{TEXT}Subject: Mail {number}\r\n"), "x").await;
+            let event = json!({
+                "case_keys": {"group_code": format!("G{number}"), "confirmation_number": null, "reservation_no": null},
+                "proposed_changes": [{"field": "agency", "from": null, "to": agency}],
+                "summary": format!("Summary {number}"),
+            });
+            propose(rig, &id, &event).await;
+        }
+        mail(rig, "info@x", TEXT, "x").await;
+        propose(rig, "info@x", &json!({"event_type": "INFORMATIONAL"})).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let mut shown = async |query: &str| {
+            let page = clerk.get(&format!("/console/tasks{query}")).await.text;
+            let list = page.split("<ul class=\"list\"").nth(1).map_or(0, |list| list.matches("<li>").count());
+            let count = page.split("aria-current=\"page\">待确认 <span class=\"count\">").nth(1);
+            (list, count.map(|rest| rest.split('<').next().unwrap().to_owned()))
+        };
+        assert_eq!(shown("").await, (3, Some("3".to_owned())));
+        assert_eq!(shown("?status=INFORMATIONAL").await.0, 1);
+        assert_eq!(shown("?status=DONE").await.0, 0);
+        assert_eq!(shown("?type=CREATE_GROUP_BLOCK").await.0, 3);
+        assert_eq!(shown("?type=AMEND_RESERVATION").await, (0, Some("0".to_owned())));
+        assert_eq!(shown("?agency=%E7%94%B2%E6%97%85%E8%A1%8C%E7%A4%BE").await, (2, Some("2".to_owned())));
+        assert_eq!(shown("?agency=%E4%B9%99+%26+%E4%B8%99").await.0, 1);
+        assert_eq!(shown("?mine=1").await.0, 0);
+        assert_eq!(shown("?today=1").await.0, 0, "they are due a day after the mail came");
+        rig.hotel.clock.advance(Duration::from_hours(25));
+        let mut clerk = house.logged_in("lin", Role::Clerk).await;
+        let page = clerk.get("/console/tasks?today=1").await.text;
+        assert!(page.contains("已逾期") && page.contains("Summary 0"), "{page}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_task_is_reached_once_from_page_to_page() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        for number in 0..130 {
+            let id = format!("{number}@x");
+            mail(&house.rig, &id, TEXT, "x").await;
+            let keys = json!({"group_code": format!("G{number}"), "confirmation_number": null, "reservation_no": null});
+            propose(&house.rig, &id, &json!({"case_keys": keys})).await;
+        }
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let (mut path, mut seen) = ("/console/tasks".to_owned(), Vec::new());
+        for _ in 0..10 {
+            let page = clerk.get(&path).await.text;
+            seen.extend(page.split("href=\"/console/tasks/").skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()));
+            let Some((_, rest)) = page.split_once("&amp;after=") else { break };
+            let place = rest.split('"').next().unwrap();
+            path = format!("/console/tasks?status=PENDING_CONFIRMATION&after={place}");
+        }
+        let total = seen.len();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!((total, seen.len()), (130, 130));
+    })
+    .await;
+}
