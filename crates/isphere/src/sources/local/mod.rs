@@ -1,7 +1,7 @@
 //! The client's local store: an SQLite file of unknown layout, read through a profile and never changed.
 //!
 //! `mod` ([`LocalReadonly`], the source) → `index` (when it was built), `scan` (searches), `timeline` (messages and files by
-//! time), `download` →
+//! time), `download`, `survey` (what the doctor counts) →
 //! `reader` (rows) → `store` (connections, interrupts) → `open` (the file), `projection` (the profile's SELECTs).
 
 mod download;
@@ -15,6 +15,7 @@ mod projection;
 mod reader;
 mod scan;
 mod store;
+pub mod survey;
 pub mod time;
 mod timeline;
 mod value;
@@ -58,14 +59,13 @@ const MAX_BEHIND: usize = 5_000;
 /// `.profile.toml` is taken; without a folder of files, the one that ends in `.files`, when it is there.
 pub fn open_configured(settings: &settings::LocalReadonly) -> Result<Store, StoreError> {
     let path = settings.store.as_ref().ok_or(StoreError::NotConfigured)?;
-    let beside = |ending: &str| path.with_extension(ending);
     if !path.exists() {
         return Err(StoreError::NotThere);
     }
-    let profile = Profile::load(&settings.profile.clone().unwrap_or_else(|| beside("profile.toml")))?;
-    let files: Option<PathBuf> =
-        settings.files_dir.clone().or_else(|| Some(beside("files")).filter(|dir| dir.is_dir()));
-    Store::open(path, profile, files.as_deref())
+    let profile_path = settings.profile_path(path);
+    let profile = Profile::load(&profile_path)
+        .map_err(|fault| StoreError::from(fault).in_profile(Some(&profile_path)))?;
+    Store::open(path, profile, settings.files_folder(path).as_deref())
 }
 
 impl LocalReadonly {
