@@ -75,14 +75,15 @@ pub fn map<T, V>(page: Page<T>, view: impl Fn(T) -> V) -> Page<V> {
 /// The most items that the text block tells; the structured content has all.
 const TOLD: usize = 20;
 
-/// A page for a model that sees only text.
-pub fn listing(
-    what: &str,
-    count: usize,
-    lines: impl Iterator<Item = String>,
-    cursor: Option<&String>,
-) -> String {
-    let mut text = format!("{count} {what}");
+/// So many of them: `1 contact`, `2 contacts`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// A page for a model that sees only text: what it is a page of, and its items.
+pub fn listing(what: String, lines: impl Iterator<Item = String>, cursor: Option<&String>) -> String {
+    let mut text = what;
     for line in lines.take(TOLD) {
         text.push_str("\n- ");
         text.push_str(&line);

@@ -399,14 +399,14 @@ async fn finish(
 
 fn summary(found: &FilePage) -> String {
     let saved = found.files.iter().any(|file| file.sha256.is_some());
-    let what = match found.mode {
-        Some(Mode::Download) if saved => "files saved",
-        Some(Mode::Download) => "files would be saved (preview; call with preview false to save)",
-        _ => "files",
+    let done = match found.mode {
+        Some(Mode::Download) if saved => " saved",
+        Some(Mode::Download) => " would be saved (preview; call with preview false to save)",
+        _ => "",
     };
+    let files = paging::counted(found.files.len(), "file");
     paging::listing(
-        what,
-        found.files.len(),
+        format!("{files}{done}"),
         found.files.iter().map(FileView::line),
         found.next_cursor.as_ref(),
     )

@@ -359,8 +359,10 @@ fn summary(found: &MessagePage) -> String {
         |conversation| format!("{} ({})", conversation.display_name, conversation.conversation_id),
     );
     if let Some(preview) = &found.preview {
-        return format!("Preview: {} messages of {place} would be returned.", preview.would_return);
+        let messages = paging::counted(preview.would_return, "message");
+        return format!("Preview: {messages} of {place} would be returned.");
     }
     let lines = found.messages.iter().map(MessageView::line);
-    paging::listing(&format!("messages of {place}"), found.messages.len(), lines, found.next_cursor.as_ref())
+    let messages = paging::counted(found.messages.len(), "message");
+    paging::listing(format!("{messages} of {place}"), lines, found.next_cursor.as_ref())
 }

@@ -148,5 +148,5 @@ impl Found {
 
 fn summary(found: &ContactPage) -> String {
     let lines = found.contacts.iter().map(Found::line);
-    paging::listing("contacts", found.contacts.len(), lines, found.next_cursor.as_ref())
+    paging::listing(paging::counted(found.contacts.len(), "contact"), lines, found.next_cursor.as_ref())
 }

@@ -142,5 +142,5 @@ impl Found {
 
 fn summary(found: &GroupPage) -> String {
     let lines = found.groups.iter().map(Found::line);
-    paging::listing("groups", found.groups.len(), lines, found.next_cursor.as_ref())
+    paging::listing(paging::counted(found.groups.len(), "group"), lines, found.next_cursor.as_ref())
 }
