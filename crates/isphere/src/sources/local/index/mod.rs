@@ -3,13 +3,14 @@
 //! What the index finds is verified with the functions that a scan uses, on the row itself, so that both give the same
 //! items in the same order; positions are places in that order and stay valid when the index is built anew.
 //!
-//! `entries` (people, groups, conversations) and `messages` ask, `update` builds → `file` (the SQLite file) → `terms`
-//! (what a document is found by), `offsets` (sets of documents), `checksum` (damage), `merge` (ordered chunks).
+//! `entries` (people, groups, conversations; by `lookup`) and `messages` ask, `update` builds → `file` (the SQLite file) →
+//! `terms` (what a document is found by), `offsets` (sets of documents), `checksum` (damage), `merge` (ordered chunks).
 
 mod checksum;
 mod entries;
 mod error;
 mod file;
+mod lookup;
 mod merge;
 mod messages;
 mod offsets;
