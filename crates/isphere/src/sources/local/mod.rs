@@ -33,7 +33,7 @@ use self::index::{Entry, Index, IndexError, MessagesAsked, Place, Space, usable}
 use self::profile::Table;
 use self::reader::Rows;
 use self::scan::{Found, Scan};
-use self::timeline::{Position, Run, Timeline};
+use self::timeline::{Needle, Position, Run, Timeline};
 use super::{Answer, Download, FileQuery, Hit, Lookup, MessageQuery, Page, Positioned, Source, SourceError};
 use crate::model::{Contact, Conversation, FileEntry, Group, LONGEST_ID, Message, SourceName, Warning};
 use crate::search::fold;
@@ -51,6 +51,10 @@ struct Opened {
     store: Store,
     index: Option<Index>,
 }
+
+/// Messages whose texts are searched for one page without an index: few enough that this takes little longer than the look at
+/// the times of all messages that comes before it.
+const MOST_SEARCHED: usize = 200_000;
 
 /// Messages behind the index that are read with every question before the caller is told.
 const MAX_BEHIND: usize = 5_000;
@@ -185,7 +189,10 @@ impl Source for LocalReadonly {
                 table: Table::Messages,
                 equal: query.conversation_id.map(|id| ("conversation", id.to_owned())).into_iter().collect(),
                 conversation_type: query.conversation_type,
-                needle: query.keyword.map(|keyword| fold(keyword).into_owned()),
+                needle: query.keyword.map(|keyword| Needle {
+                    folded: fold(keyword).into_owned(),
+                    most_searched: MOST_SEARCHED,
+                }),
                 since_ms: query.since_ms,
                 limit: query.limit,
                 after,
@@ -286,7 +293,7 @@ fn indexed_messages(
     let asked = MessagesAsked {
         conversation_id: timeline.equal.first().map(|(_, id)| id.as_str()),
         conversation_type: timeline.conversation_type,
-        keyword: timeline.needle.as_deref(),
+        keyword: timeline.needle.as_ref().map(|needle| needle.folded.as_str()),
         since_ms: timeline.since_ms,
         before: place,
         limit: timeline.limit + 1,
@@ -312,7 +319,7 @@ fn found_page<T>(found: Found<T>, warning: Option<Warning>) -> Page<Hit<T>> {
 fn run_page<T>(run: Run<T>) -> Page<T> {
     let warnings = if run.left_out > 0 { vec![rows_left_out(run.left_out)] } else { Vec::new() };
     let items = run.items.into_iter().map(|(item, position)| Positioned { item, position: position.word() });
-    page(items.collect(), run.more, warnings)
+    Page { items: items.collect(), next: run.next.map(|position| position.word()), warnings }
 }
 
 fn page<T>(items: Vec<Positioned<T>>, more: bool, warnings: Vec<Warning>) -> Page<T> {
@@ -321,7 +328,7 @@ fn page<T>(items: Vec<Positioned<T>>, more: bool, warnings: Vec<Warning>) -> Pag
 }
 
 fn without_index(unusable: &IndexError) -> Warning {
-    Warning::new("SEARCH_WITHOUT_INDEX", format!("the whole store was read for this search: {unusable}"))
+    Warning::new("SEARCH_WITHOUT_INDEX", format!("the store itself was read for this search: {unusable}"))
 }
 
 fn rows_left_out(rows: usize) -> Warning {
