@@ -31,7 +31,7 @@ usage: cargo xtask COMMAND
   conformance               of the tests, the MCP conformance suite alone
   check                     format, lints, licences, tidiness, generated docs
   docs [--check]            writes the generated pages under docs/, or tells whether they are up to date
-  windows setup|build|test|package
+  windows setup|build|lint|test|package
                             the Windows helper, built and tested here under Wine (Debian on x86-64, as root);
                             test takes further words for cargo test, package makes the zip archive
   bench [--rounds N] [--seconds S]
@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(),
         ["windows", "setup"] => windows::setup(),
         ["windows", "build"] => windows::build(),
+        ["windows", "lint"] => windows::lint(),
         ["windows", "test", filter @ ..] => windows::test(filter),
         ["windows", "package"] => windows::package(),
         ["bench", options @ ..] => bench::run(options),

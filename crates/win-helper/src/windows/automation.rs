@@ -54,7 +54,7 @@ pub fn read_tree(
     }
     let reader = Reader::new(include_names).map_err(failed)?;
     let root = reader.root(window).map_err(failed)?;
-    let described = reader.describe(&root);
+    let described = describe(&root);
     walk((root, described), limits, progress, |parent, most| reader.children(parent, most));
     Ok(())
 }
@@ -75,10 +75,13 @@ impl Reader {
     fn new(include_names: bool) -> Result<Self> {
         // SAFETY: starts COM on this thread; a thread on which it was started already says so and is as good.
         unsafe { CoInitializeEx(None, COINIT_MULTITHREADED) }.ok()?;
-        // SAFETY: class and interface belong together, here and in the next line.
+        // SAFETY: class and interface belong together, here and below.
         let newer = unsafe { CoCreateInstance(&CUIAutomation8, None, CLSCTX_INPROC_SERVER) };
-        let automation: IUIAutomation =
-            newer.or_else(|_| unsafe { CoCreateInstance(&CUIAutomation, None, CLSCTX_INPROC_SERVER) })?;
+        let automation: IUIAutomation = match newer {
+            Ok(automation) => automation,
+            // SAFETY: as above.
+            Err(_) => unsafe { CoCreateInstance(&CUIAutomation, None, CLSCTX_INPROC_SERVER) }?,
+        };
         // SAFETY: methods of live interfaces, with documented constants.
         unsafe {
             let request = automation.CreateCacheRequest()?;
@@ -117,26 +120,26 @@ impl Reader {
         let read = (0..count).take(wanted).filter_map(|index| {
             // SAFETY: a method of a live interface, with an index below its length.
             let child = unsafe { found.GetElement(index) }.ok()?;
-            let described = self.describe(&child);
+            let described = describe(&child);
             Some((child, described))
         });
         Ok(Children { read: read.collect(), more: usize::try_from(count).is_ok_and(|count| count > wanted) })
     }
+}
 
-    /// What was fetched of an element; a property that it lacks is empty. This makes no call into another process.
-    fn describe(&self, element: &IUIAutomationElement) -> Element {
-        let text = |id| property::text(element, id).unwrap_or_default();
-        let is_password = property::truth(element, UIA_IsPasswordPropertyId).unwrap_or(false);
-        Element {
-            name: if is_password { String::new() } else { text(UIA_NamePropertyId) },
-            control_type: control_type::name(property::number(element, UIA_ControlTypePropertyId)).to_owned(),
-            automation_id: text(UIA_AutomationIdPropertyId),
-            class_name: text(UIA_ClassNamePropertyId),
-            framework_id: text(UIA_FrameworkIdPropertyId),
-            is_enabled: property::truth(element, UIA_IsEnabledPropertyId).unwrap_or(false),
-            is_offscreen: property::truth(element, UIA_IsOffscreenPropertyId).unwrap_or(false),
-            is_password,
-            bounds: property::bounds(element, UIA_BoundingRectanglePropertyId),
-        }
+/// What was fetched of an element; a property that it lacks is empty. This makes no call into another process.
+fn describe(element: &IUIAutomationElement) -> Element {
+    let text = |id| property::text(element, id).unwrap_or_default();
+    let is_password = property::truth(element, UIA_IsPasswordPropertyId).unwrap_or(false);
+    Element {
+        name: if is_password { String::new() } else { text(UIA_NamePropertyId) },
+        control_type: control_type::name(property::number(element, UIA_ControlTypePropertyId)).to_owned(),
+        automation_id: text(UIA_AutomationIdPropertyId),
+        class_name: text(UIA_ClassNamePropertyId),
+        framework_id: text(UIA_FrameworkIdPropertyId),
+        is_enabled: property::truth(element, UIA_IsEnabledPropertyId).unwrap_or(false),
+        is_offscreen: property::truth(element, UIA_IsOffscreenPropertyId).unwrap_or(false),
+        is_password,
+        bounds: property::bounds(element, UIA_BoundingRectanglePropertyId),
     }
 }

@@ -147,8 +147,12 @@ fn drives() -> Vec<(String, String)> {
     devices.collect()
 }
 
-/// A device path as one with a drive letter, where one stands for its device.
+/// A device path as one with a drive letter, where one stands for its device. Wine gives the drive letter itself,
+/// behind the prefix of its namespace.
 fn with_drive(path: &str, drives: &[(String, String)]) -> String {
+    if let Some(path) = path.strip_prefix(r"\??\") {
+        return path.to_owned();
+    }
     let on = |device: &str| path.strip_prefix(device).filter(|rest| rest.starts_with('\\'));
     let named = drives.iter().find_map(|(drive, device)| Some(format!("{drive}{}", on(device)?)));
     named.unwrap_or_else(|| path.to_owned())

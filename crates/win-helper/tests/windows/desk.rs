@@ -150,8 +150,6 @@ pub struct OtherWindow {
     program: Child,
     /// The window's handle, as the helper writes it.
     pub hwnd: String,
-    /// The program's process.
-    pub pid: u32,
 }
 
 impl OtherWindow {
@@ -161,7 +159,7 @@ impl OtherWindow {
         let program = Command::new("notepad.exe").stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
         let pid = program.id();
         // From here on a panic ends the program.
-        let mut window = Self { program, hwnd: String::new(), pid };
+        let mut window = Self { program, hwnd: String::new() };
         for _ in 0..MOST_ATTEMPTS {
             let scan = ask("scan_windows", &json!({ "include_all_visible": true }));
             let windows = scan.data()["windows"].as_array().unwrap();

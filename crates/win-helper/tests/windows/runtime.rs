@@ -31,7 +31,7 @@ fn without_the_client_the_list_of_processes_is_empty() {
 fn the_clients_process_is_described_with_bitness_path_title_and_modules() {
     let _desk = alone();
     for (window, bitness) in [(ChatWindow::open(&[]), "x64"), (ChatWindow::open_32_bit(&[]), "x86")] {
-        let answer = ask("probe_client_runtime", &json!({ "max_modules": 500 }));
+        let answer = ask("probe_client_runtime", &json!({ "max_modules": 1000 }));
         let target = target(answer.data(), window.pid);
         assert_eq!(target["process_name"], "IMPlatformClient");
         assert_eq!(target["main_window_title"], "iSphere");
