@@ -134,7 +134,8 @@ fn once(folder: &Path, inputs: &[PathBuf], work: impl FnOnce() -> Result<(), Str
     fs::write(&stamp, wanted).map_err(|error| format!("cannot write {}: {error}", stamp.display()))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
+/// Copies a file.
+pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
     fs::copy(from, to).map(|_| ()).map_err(|error| format!("cannot copy {}: {error}", from.display()))
 }
 
