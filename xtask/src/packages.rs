@@ -35,6 +35,9 @@ pub fn debian() -> Result<(), String> {
         ("postgresql", crate::postgres::programs().is_some()),
         ("npm", process::exists("npm")),
         ("python3-venv", can_make_venv()),
+        // With what the reader of .NET assemblies is compared.
+        ("mono-utils", process::exists("monodis")),
+        ("mono-mcs", process::exists("mcs")),
     ]
     .into_iter()
     .filter_map(|(package, present)| (!present).then_some(package))

@@ -48,6 +48,10 @@ fn rust_tests(extent: Extent, postgres: Option<&str>) -> Result<(), String> {
         Some(url) => command.env("COUNTERSIGN_TEST_POSTGRES", url),
         None => command.env_remove("COUNTERSIGN_TEST_POSTGRES"),
     };
+    if extent != Extent::Quick {
+        // Mono's tools are installed then, so that a test may not do without them.
+        command.env("COUNTERSIGN_TEST_MONO", "1");
+    }
     if extent == Extent::Long {
         command.env("COUNTERSIGN_CAMPAIGN", "long");
     }

@@ -105,3 +105,41 @@ impl Scored {
         Self { hwnd, pid, process_name, title, class_name, visible, bounds, score }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(hwnd: u32, visible: bool, score: u8) -> Scored {
+        Scored {
+            hwnd: WindowHandle(hwnd),
+            pid: 1,
+            process_name: String::new(),
+            title: String::new(),
+            class_name: String::new(),
+            visible,
+            bounds: Bounds::default(),
+            score,
+        }
+    }
+
+    #[test]
+    fn the_only_visible_window_with_sixty_points_is_meant() {
+        let windows = [window(1, true, 59), window(2, true, 60), window(3, false, 90)];
+        assert_eq!(choose(&windows), Ok(WindowHandle(2)));
+    }
+
+    #[test]
+    fn without_such_a_window_none_is_guessed() {
+        let windows = [window(1, true, 59), window(3, false, 90)];
+        assert_eq!(choose(&windows), Err(Fault::NoCandidate));
+        assert_eq!(Fault::NoCandidate.code(), "WINDOW_NOT_FOUND");
+    }
+
+    #[test]
+    fn several_such_windows_are_told_apart_by_nobody_but_the_caller() {
+        let error = choose(&[window(1, true, 60), window(0xa0, true, 90)]).unwrap_err();
+        assert_eq!(error.code(), "AMBIGUOUS_WINDOW");
+        assert!(error.to_string().contains("0x00000001, 0x000000A0"), "{error}");
+    }
+}
