@@ -31,7 +31,7 @@ usage: cargo xtask COMMAND
   conformance               of the tests, the MCP conformance suite alone
   check                     format, lints, licences, tidiness, generated docs
   docs [--check]            writes the generated pages under docs/, or tells whether they are up to date
-  windows setup|build|lint|test|package
+  windows setup|build|lint|test|bench|package
                             the Windows helper, built and tested here under Wine (Debian on x86-64, as root);
                             test takes further words for cargo test, package makes the zip archive
   bench [--rounds N] [--seconds S]
@@ -58,6 +58,7 @@ fn main() -> ExitCode {
         ["windows", "build"] => windows::build(),
         ["windows", "lint"] => windows::lint(),
         ["windows", "test", filter @ ..] => windows::test(filter),
+        ["windows", "bench"] => windows::bench(),
         ["windows", "package"] => windows::package(),
         ["bench", options @ ..] => bench::run(options),
         _ => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::postgres::Postgres;
 use crate::steps::Steps;
-use crate::{clients, conformance, packages, paths, process, server};
+use crate::{clients, conformance, packages, paths, process, server, windows};
 
 /// How much to run.
 #[derive(Clone, Copy, PartialEq)]
@@ -34,6 +34,7 @@ pub fn run(extent: Extent) -> Result<(), String> {
         let postgres = Postgres::start()?;
         rust_tests(extent, Some(&postgres.url))
     });
+    steps.run("Windows helper under Wine", || windows::test(&[]));
     steps.run("official clients", clients::run);
     steps.run("conformance", conformance::run);
     steps.finish()

@@ -94,15 +94,19 @@ prefix() {
 session() {
     mount_kernel "$system"
     mount_files
-    local display keeper status=0
+    local display server keeper status=0
     # Xvfb takes a free display and writes its number once it is ready.
     exec {number}< <(inside Xvfb -displayfd 1 -screen 0 1280x800x24 -nolisten tcp)
+    server=$!
     read -r -t 60 display <&"$number"
     export DISPLAY=":$display"
     # Without it Wine would start its desktop with the first program and hand it that program's stdout.
     coproc keeper { inside "$wine" "$cache/session-keeper.exe"; }
     read -r -t 60 _ <&"${keeper[0]}"
     "$@" || status=$?
+    # A server that ends by itself takes along its lock file, which lies among this machine's files.
+    kill "$server"
+    timeout 10 tail --pid="$server" -f /dev/null
     exit "$status"
 }
 

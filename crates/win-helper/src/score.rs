@@ -16,6 +16,9 @@ use crate::desktop::{Module, Window};
 pub const CANDIDATE: u8 = 60;
 /// From this score on a window is listed among others.
 pub const LISTED: u8 = 20;
+/// From this score on a hidden window is listed: the client's own, put away into the notification area. Every program
+/// has hidden windows of its input method and its framework besides, which have the points of their process.
+pub const LISTED_HIDDEN: u8 = 80;
 
 /// The score of a window. `modules` is asked for the files of its process only when they could make the window a
 /// candidate: to look into every process of a desktop takes long, and concerns nobody.

@@ -55,17 +55,28 @@ pub fn lint() -> Result<(), String> {
 ///
 /// `filter` are further words for cargo, such as `--test windows`.
 pub fn test(filter: &[&str]) -> Result<(), String> {
+    let mut command = vec!["test", "--release", "--package", CRATE];
+    command.extend(filter);
+    on_a_desktop(&command)
+}
+
+/// Measures the helper under Wine.
+pub fn bench() -> Result<(), String> {
+    on_a_desktop(&["bench", "--profile", "release", "--package", CRATE, "--bench", "desktop"])
+}
+
+/// Builds what a command of cargo runs, then runs it where Windows programs find a desktop.
+fn on_a_desktop(command: &[&str]) -> Result<(), String> {
     let cache = ready()?;
-    let test = ["test", "--release", "--package", CRATE];
-    process::run(cargo(&cache).args(test).arg("--no-run").args(filter))?;
+    process::run(cargo(&cache).args(command).arg("--no-run"))?;
     let fixtures = fixture::build(&cache)?;
 
     let _turn = cache.lock("session")?;
-    let mut command = process::bounded(TEST_LIMIT, "unshare");
-    command.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]);
-    command.arg(wine()).arg("session").arg(cache.tool("cargo")).args(test).args(filter);
-    environment(&cache, &mut command);
-    process::run(command.env("COUNTERSIGN_TEST_FIXTURES", fixtures))
+    let mut session = process::bounded(TEST_LIMIT, "unshare");
+    session.args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--"]);
+    session.arg(wine()).arg("session").arg(cache.tool("cargo")).args(command);
+    environment(&cache, &mut session);
+    process::run(session.env("COUNTERSIGN_TEST_FIXTURES", fixtures))
 }
 
 /// Packs the program with its papers; tells where the archive is.
@@ -73,7 +84,7 @@ pub fn package() -> Result<(), String> {
     let cache = ready()?;
     process::run(cargo(&cache).args(["build", "--profile", "dist", "--package", CRATE]))?;
     let program = target().join(TARGET).join("dist").join(PROGRAM);
-    let archive = package::make(&program, &sbom::of(CRATE, TARGET)?)?;
+    let archive = package::make(&program, PROGRAM, &sbom::of(CRATE, TARGET)?)?;
     say(&format!("packed {}", archive.display()));
     Ok(())
 }

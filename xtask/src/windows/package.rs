@@ -12,34 +12,36 @@ const LIMIT: Duration = Duration::from_mins(2);
 const SBOM: &str = "sbom.cdx.json";
 const CHECKSUMS: &str = "SHA256SUMS";
 
-/// What goes in beside the program, by its place in the workspace.
-const PAPERS: [&str; 3] =
-    ["xtask/windows/package/README.md", "xtask/windows/package/README.zh-CN.md", "LICENSE"];
+/// What goes in beside the program: the name there and the place in the workspace.
+const PAPERS: [(&str, &str); 5] = [
+    ("README.md", "xtask/windows/package/README.md"),
+    ("README.zh-CN.md", "xtask/windows/package/README.zh-CN.md"),
+    ("LICENSE", "LICENSE"),
+    // In a folder of their own, for beside the program they would replace the built-in lists.
+    ("examples/entrypoints.toml", "crates/win-helper/data/entrypoints.toml"),
+    ("examples/labels.toml", "crates/win-helper/data/labels.toml"),
+];
 
-/// Makes the archive anew and returns its path.
-pub fn make(program: &Path, sbom: &str) -> Result<PathBuf, String> {
-    let folder = target().join("package");
+/// Makes the archive of a program anew and returns its path.
+pub fn make(program: &Path, name: &str, sbom: &str) -> Result<PathBuf, String> {
+    let folder = target().join("package/ISphereWinHelper");
     clear(&folder)?;
-    fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    fs::create_dir_all(folder.join("examples"))
+        .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
 
-    let mut names = Vec::new();
-    let papers = PAPERS.map(|paper| paths::workspace().join(paper));
-    for source in papers.iter().map(PathBuf::as_path).chain([program]) {
-        let name = source.file_name().ok_or("a paper without a name")?.to_owned();
-        packages::copy(source, &folder.join(&name))?;
-        names.push(name);
+    packages::copy(program, &folder.join(name))?;
+    for (paper, source) in PAPERS {
+        packages::copy(&paths::workspace().join(source), &folder.join(paper))?;
     }
     write(&folder.join(SBOM), sbom)?;
-    names.push(SBOM.into());
-
+    let files: Vec<&str> = [name, SBOM].into_iter().chain(PAPERS.map(|(paper, _)| paper)).collect();
     let mut checksums = process::bounded(LIMIT, "sha256sum");
-    write(&folder.join(CHECKSUMS), &process::output(checksums.args(&names).current_dir(&folder))?)?;
-    names.push(CHECKSUMS.into());
+    write(&folder.join(CHECKSUMS), &process::output(checksums.args(files).current_dir(&folder))?)?;
 
     let archive = target().join(format!("isphere-win-helper-{}-x86_64.zip", env!("CARGO_PKG_VERSION")));
     let mut zip = process::bounded(LIMIT, "python3");
-    zip.args(["-m", "zipfile", "-c"]).arg(&archive).args(&names);
-    process::run(zip.current_dir(&folder))?;
+    // The archive then has one folder of this name, so that nothing is unpacked among other files.
+    process::run(zip.args(["-m", "zipfile", "-c"]).args([&archive, &folder]))?;
     Ok(archive)
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::desktop::{self, Bounds, Module, Window, WindowHandle};
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::score::{CANDIDATE, LISTED, score};
+use crate::score::{CANDIDATE, LISTED, LISTED_HIDDEN, score};
 
 /// The op's name.
 pub const NAME: &str = "scan_windows";
@@ -44,11 +44,14 @@ pub struct Scored {
     score: u8,
 }
 
-/// Lists the windows with at least [`LISTED`] points, or all visible ones as well. Windows of one score stay in the
-/// order of the screen, the topmost first.
+/// Lists the windows with at least [`LISTED`] points, or all visible ones as well; of hidden windows only those with
+/// [`LISTED_HIDDEN`] points. Windows of one score stay in the order of the screen, the topmost first.
 pub fn run(arguments: &Arguments, progress: &Progress) -> Result<Data, Fault> {
     let mut windows = scored(NAME, progress)?;
-    windows.retain(|window| window.score >= LISTED || (arguments.include_all_visible && window.visible));
+    windows.retain(|window| {
+        let least = if window.visible { LISTED } else { LISTED_HIDDEN };
+        window.score >= least || (arguments.include_all_visible && window.visible)
+    });
     windows.sort_by_key(|window| std::cmp::Reverse(window.score));
     let truncated = windows.len() > MOST_WINDOWS;
     if truncated {

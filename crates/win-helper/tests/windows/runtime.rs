@@ -42,15 +42,32 @@ fn the_clients_process_is_described_with_bitness_path_title_and_modules() {
             (&presence["IMPlatformClient.exe"], &presence["smack.dll"]),
             (&json!(true), &json!(false))
         );
-        let module = |name: &str| {
-            let modules = target["modules"].as_array().unwrap();
-            modules
-                .iter()
-                .filter(|module| module["name"].as_str().unwrap().eq_ignore_ascii_case(name))
-                .count()
-        };
-        assert_eq!(module("IMPlatformClient.exe"), 1, "{target}");
-        assert_eq!(module("ntdll.dll"), 1, "{target}");
+        let modules = target["modules"].as_array().unwrap();
+        let mut paths: Vec<String> =
+            modules.iter().map(|module| module["path"].as_str().unwrap().to_lowercase()).collect();
+        assert!(paths.iter().any(|path| path.ends_with("\\system32\\ntdll.dll")), "{target}");
+        let listed = paths.len();
+        paths.sort();
+        paths.dedup();
+        assert_eq!(paths.len(), listed, "a path is listed twice in {target}");
+    }
+}
+
+#[test]
+fn a_library_that_is_only_mapped_is_present_and_another_mapped_file_is_not_told() {
+    let _desk = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let [library, document] = ["smack.dll", "contacts.db"].map(|name| folder.path().join(name));
+    for file in [&library, &document] {
+        std::fs::write(file, "not empty").unwrap();
+    }
+    let [library, document] = [&library, &document].map(|path| path.to_str().unwrap());
+    for open in [ChatWindow::open, ChatWindow::open_32_bit] {
+        let window = open(&["--map", library, "--map", document]);
+        let answer = ask("probe_client_runtime", &json!({ "max_modules": 1000 }));
+        let target = target(answer.data(), window.pid);
+        assert_eq!(target["assembly_presence"]["smack.dll"], true, "{target}");
+        assert!(!target.to_string().contains("contacts.db"), "{target}");
     }
 }
 

@@ -41,6 +41,17 @@ fn other_windows_are_listed_only_when_all_are_asked_for_and_after_the_clients() 
 }
 
 #[test]
+fn a_client_that_was_put_away_is_listed_and_is_read_only_by_its_handle() {
+    let _desk = alone();
+    let window = ChatWindow::open(&["--hidden"]);
+    let answer = ask("scan_windows", &json!({}));
+    assert_eq!(handles(answer.data()), [window.hwnd.as_str()]);
+    assert_eq!(answer.data()["windows"][0]["visible"], false);
+    assert_eq!(ask("dump_uia", &json!({})).code(), "WINDOW_NOT_FOUND");
+    assert_eq!(ask("dump_uia", &json!({ "hwnd": window.hwnd })).data()["root"]["automation_id"], "MainForm");
+}
+
+#[test]
 fn no_candidate_is_an_empty_list() {
     let _desk = alone();
     let answer = ask("scan_windows", &json!({}));
