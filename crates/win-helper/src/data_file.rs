@@ -27,24 +27,33 @@ pub enum Origin {
 /// The list in the file `name` beside the program; without such a file `built_in`, which is the same in the program.
 pub fn read<T: DeserializeOwned>(name: &'static str, built_in: &str) -> Result<(T, Origin), Fault> {
     let unusable = |reason: String| Fault::DataFile { file: name, reason };
-    let (text, origin) = match beside_the_program(name) {
-        Ok(Some(text)) => (text, Origin::BesideTheProgram),
-        Ok(None) => (built_in.to_owned(), Origin::BuiltIn),
-        Err(error) => return Err(unusable(error.to_string())),
+    let (text, origin) = match beside_the_program(name).map_err(|reason| unusable(reason.to_owned()))? {
+        Some(text) => (text, Origin::BesideTheProgram),
+        None => (built_in.to_owned(), Origin::BuiltIn),
     };
-    let list = toml::from_str(&text).map_err(|error| unusable(error.to_string()))?;
+    let list = toml::from_str(&text).map_err(|error| unusable(explain(&text, &error)))?;
     Ok((list, origin))
 }
 
-fn beside_the_program(name: &str) -> std::io::Result<Option<String>> {
-    let file = match File::open(std::env::current_exe()?.with_file_name(name)) {
+/// The text of the file, where there is one; else why it cannot be used.
+fn beside_the_program(name: &str) -> Result<Option<String>, &'static str> {
+    const UNREADABLE: &str = "it cannot be read; may this user read it?";
+    let program = std::env::current_exe().map_err(|_| "the program's own folder is not known")?;
+    let file = match File::open(program.with_file_name(name)) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+        Err(_) => return Err(UNREADABLE),
     };
-    let mut text = String::new();
-    if file.take(MOST_BYTES + 1).read_to_string(&mut text)? as u64 > MOST_BYTES {
-        return Err(std::io::Error::other(format!("it is larger than {MOST_BYTES} bytes")));
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|_| UNREADABLE)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err("it is larger than 64 KiB");
     }
-    Ok(Some(text))
+    String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8; save it as UTF-8")
+}
+
+/// What is wrong with a text, and in which line.
+fn explain(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.lines().count().max(1), error.message())
 }

@@ -78,7 +78,7 @@ fn read_request(input: impl Read + Send + 'static, limit: Duration) -> Result<Ve
     }
 }
 
-/// Writes the response as one line, all at once or not at all.
+/// Writes the response as one line.
 fn write(response: &Response) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(response)?;
     line.push(b'\n');

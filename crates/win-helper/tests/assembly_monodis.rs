@@ -4,6 +4,7 @@
 //! `COUNTERSIGN_TEST_MONO`, and a missing tool is a failure. Without it and without the tools only a line says that
 //! nothing was compared.
 
+#![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 use std::collections::BTreeSet;

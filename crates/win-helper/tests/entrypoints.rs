@@ -183,10 +183,19 @@ fn the_operators_list_replaces_the_built_in_one_and_keeps_its_order() {
 
 #[test]
 fn a_list_that_cannot_be_used_is_told_instead_of_the_built_in_one_being_taken() {
-    for list in [String::new(), "entrypoint = 1".to_owned(), entry("a", "T", "M", false), " ".repeat(65_537)]
-    {
+    for (list, reason) in [
+        (String::new(), "line 1: missing field `entrypoint`"),
+        ("\n\nentrypoint = 1".to_owned(), "line 3: "),
+        (entry("a", "T", "M", false), "no entry is required"),
+        (" ".repeat(65_537), "larger than 64 KiB"),
+    ] {
         let answer = probe_with_list(&list);
         assert_eq!(code(&answer), "HELPER_FAILED");
-        assert!(message(&answer).contains("`entrypoints.toml` beside the program"), "{}", message(&answer));
+        assert!(
+            message(&answer).starts_with("`entrypoints.toml` beside the program"),
+            "{}",
+            message(&answer)
+        );
+        assert!(message(&answer).contains(reason), "{}", message(&answer));
     }
 }
