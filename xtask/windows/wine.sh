@@ -7,8 +7,8 @@
 #   wine.sh session COMMAND...  runs a command of this machine while a desktop is there for `run`
 #   wine.sh run EXE [ARG...]    runs a Windows program on that desktop; this is cargo's runner
 #
-# Files have the same paths inside as outside, except those below the folders of the operating system. The streams
-# are the program's own, byte for byte; the exit code is the lowest 8 bits of the program's.
+# Files have the same paths inside as outside. The streams are the program's own, byte for byte; the exit code is the
+# lowest 8 bits of the program's.
 set -euo pipefail
 cache=$COUNTERSIGN_WINDOWS_CACHE
 system=$cache/debian
@@ -22,7 +22,8 @@ mount_kernel() {
     mount --rbind /sys "$1/sys"
 }
 
-# This machine's files under the same paths inside, except the folders of the operating system.
+# This machine's files under the same paths inside: all but the folders of the operating system, and what is needed
+# of those.
 mount_files() {
     local folder
     for folder in /*; do
@@ -33,11 +34,11 @@ mount_files() {
         mkdir -p "$system$folder"
         mount --rbind "$folder" "$system$folder"
     done
-    # A cache below one of those folders would be missing inside.
-    if [ ! -d "$system$cache/stamps" ]; then
-        mkdir -p "$system$cache"
-        mount --bind "$cache" "$system$cache"
-    fi
+    for folder in "$cache" "$PWD" "${CARGO_TARGET_DIR:-$PWD}"; do
+        [ "$folder" -ef "$system$folder" ] && continue
+        mkdir -p "$system$folder"
+        mount --rbind "$folder" "$system$folder"
+    done
 }
 
 # Runs a program inside, with Wine's environment and none of this machine's libraries.

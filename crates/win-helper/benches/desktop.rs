@@ -30,14 +30,14 @@ mod measured {
     const STARTS: usize = 41;
     const DUMPS: usize = 3;
     /// The elements of the fixture's window without further rows.
-    const ELEMENTS: usize = 17;
+    const ELEMENTS: u32 = 17;
 
     pub fn run() -> io::Result<()> {
         let bare = median(STARTS, start_alone)?;
         let version = median(STARTS, || Ok(ask("version", &json!({})).took))?;
         report("start, refusing a command-line argument", bare)?;
         report("start, answering version", version)?;
-        for elements in [30, 100, 300] {
+        for elements in [30_u32, 100, 300] {
             let rows = (elements - ELEMENTS).to_string();
             let window = ChatWindow::open(&["--rows", &rows]);
             let arguments = json!({ "hwnd": window.hwnd, "max_children": 500 });
@@ -46,7 +46,7 @@ mod measured {
                 assert_eq!(answer.data()["node_count"], elements);
                 Ok(answer.took)
             })?;
-            let each = took.saturating_sub(version).as_secs_f64() * 1000.0 / elements as f64;
+            let each = took.saturating_sub(version).as_secs_f64() * 1000.0 / f64::from(elements);
             report(&format!("dump of {elements} elements ({each:.1} ms for each)"), took)?;
         }
         Ok(())

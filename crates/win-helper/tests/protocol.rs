@@ -5,7 +5,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use helper_process::{HELPER, answer, ask, code, message, request, response, run, warnings};
+#[cfg(not(windows))]
+use helper_process::warnings;
+use helper_process::{HELPER, answer, ask, code, message, request, response, run};
 use serde_json::{Value, json};
 use win_helper::ops;
 

@@ -36,9 +36,7 @@ pub fn setup() -> Result<(), String> {
 
 /// Builds the program and tells where it is.
 pub fn build() -> Result<(), String> {
-    let cache = ready()?;
-    process::run(cargo(&cache).args(["build", "--release", "--package", CRATE]))?;
-    say(&format!("built {}", target().join(TARGET).join("release").join(PROGRAM).display()));
+    say(&format!("built {}", program(&ready()?)?.display()));
     Ok(())
 }
 
@@ -81,12 +79,16 @@ fn on_a_desktop(command: &[&str]) -> Result<(), String> {
 
 /// Packs the program with its papers; tells where the archive is.
 pub fn package() -> Result<(), String> {
-    let cache = ready()?;
-    process::run(cargo(&cache).args(["build", "--profile", "dist", "--package", CRATE]))?;
-    let program = target().join(TARGET).join("dist").join(PROGRAM);
-    let archive = package::make(&program, PROGRAM, &sbom::of(CRATE, TARGET)?)?;
+    let archive = package::make(&program(&ready()?)?, PROGRAM, &sbom::of(CRATE, TARGET)?)?;
     say(&format!("packed {}", archive.display()));
     Ok(())
+}
+
+/// Builds the program as the tests run it and returns its path. The profile `dist` would want a standard library with
+/// bitcode in it.
+fn program(cache: &Cache) -> Result<PathBuf, String> {
+    process::run(cargo(cache).args(["build", "--release", "--package", CRATE]))?;
+    Ok(target().join(TARGET).join("release").join(PROGRAM))
 }
 
 /// The cache, set up.

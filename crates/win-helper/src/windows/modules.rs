@@ -32,8 +32,12 @@ const CODE: [&str; 2] = [".dll", ".exe"];
 pub fn modules(pid: u32) -> Result<Modules, DesktopError> {
     let mut found = Found::default();
     let listed = listed_modules(pid, &mut found)?;
-    let mapped = open(pid, PROCESS_QUERY_INFORMATION | PROCESS_VM_READ)?
-        .is_some_and(|process| mapped_files(*process, &mut found));
+    let mapped = match open(pid, PROCESS_QUERY_INFORMATION | PROCESS_VM_READ) {
+        Ok(process) => mapped_files(*process, &mut found),
+        Err(DesktopError::NoSuchProcess) => return Err(DesktopError::NoSuchProcess),
+        // What the loader lists is worth telling.
+        Err(_) => false,
+    };
     Ok(Modules { found: found.modules, complete: listed && mapped })
 }
 

@@ -1,6 +1,6 @@
 //! Running processes, their programs and their bitness.
 
-use ::windows::Win32::Foundation::{E_INVALIDARG, ERROR_INVALID_PARAMETER, HANDLE};
+use ::windows::Win32::Foundation::{ERROR_INVALID_PARAMETER, HANDLE};
 use ::windows::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
 };
@@ -44,11 +44,9 @@ pub fn processes() -> Result<Vec<Process>, DesktopError> {
     Ok(found)
 }
 
-/// Program and bitness of a process. Of one that Windows protects, such as an elevated one, nothing is told.
+/// Program and bitness of a process; an error for one that Windows protects, such as an elevated one.
 pub fn process_details(pid: u32) -> Result<ProcessDetails, DesktopError> {
-    let Some(process) = open(pid, PROCESS_QUERY_LIMITED_INFORMATION)? else {
-        return Ok(ProcessDetails::default());
-    };
+    let process = open(pid, PROCESS_QUERY_LIMITED_INFORMATION)?;
     Ok(ProcessDetails { executable_path: executable_path(*process), bitness: bitness(*process) })
 }
 
@@ -58,17 +56,15 @@ pub fn is_64_bit_os() -> bool {
     machines(unsafe { GetCurrentProcess() }).is_some_and(|(_, native)| native != IMAGE_FILE_MACHINE_I386)
 }
 
-/// Opens a process for queries; `None` when Windows refuses, as it does for processes with more rights.
-pub fn open(pid: u32, rights: PROCESS_ACCESS_RIGHTS) -> Result<Option<Owned<HANDLE>>, DesktopError> {
+/// Opens a process for queries. Windows refuses it for processes with more rights than this one.
+pub fn open(pid: u32, rights: PROCESS_ACCESS_RIGHTS) -> Result<Owned<HANDLE>, DesktopError> {
     // SAFETY: plain values go in; the new handle is owned by the caller.
-    match unsafe { OpenProcess(rights, false, pid).map(|handle| Owned::new(handle)) } {
-        Ok(process) => Ok(Some(process)),
+    let opened = unsafe { OpenProcess(rights, false, pid).map(|handle| Owned::new(handle)) };
+    opened.map_err(|error| match error.code() {
         // So Windows calls a process that is not there.
-        Err(error) if [ERROR_INVALID_PARAMETER.to_hresult(), E_INVALIDARG].contains(&error.code()) => {
-            Err(DesktopError::NoSuchProcess)
-        }
-        Err(_) => Ok(None),
-    }
+        code if code == ERROR_INVALID_PARAMETER.to_hresult() => DesktopError::NoSuchProcess,
+        _ => refused("look into a process", &error),
+    })
 }
 
 /// The size of a structure that states it in itself.
@@ -103,4 +99,26 @@ fn machines(process: HANDLE) -> Option<(IMAGE_FILE_MACHINE, IMAGE_FILE_MACHINE)>
     // SAFETY: the handle is open; both values are written during the call only.
     unsafe { IsWow64Process2(process, &raw mut emulated, Some(&raw mut native)) }.ok()?;
     Some((emulated, native))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_own_process_is_listed_and_described() {
+        let own = std::process::id();
+        let program = std::env::current_exe().unwrap();
+        let listed = processes().unwrap().into_iter().find(|process| process.pid == own).unwrap();
+        assert_eq!(listed.name, program.file_stem().unwrap().to_str().unwrap());
+        let details = process_details(own).unwrap();
+        assert_eq!(details.executable_path.as_deref(), program.to_str());
+        assert!(details.bitness.is_some() && is_64_bit_os());
+    }
+
+    #[test]
+    fn a_process_that_ended_is_not_there() {
+        // Process ids are multiples of four.
+        assert_eq!(process_details(0x7FFF_FFFD), Err(DesktopError::NoSuchProcess));
+    }
 }

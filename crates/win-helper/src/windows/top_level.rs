@@ -39,9 +39,16 @@ pub fn windows(progress: &Progress) -> Result<Vec<Window>, DesktopError> {
     Ok(handles.into_iter().filter_map(|hwnd| window(hwnd, &names, progress)).collect())
 }
 
-/// The handle in the form of Windows' functions.
+/// The handle in the form of Windows' functions. A handle has 32 bits, which fill the others by their sign.
 pub fn native(window: WindowHandle) -> HWND {
-    HWND(std::ptr::with_exposed_provenance_mut(window.0 as usize))
+    let extended = window.0.cast_signed() as isize;
+    HWND(std::ptr::with_exposed_provenance_mut(extended.cast_unsigned()))
+}
+
+/// The handle in the form of the protocol.
+#[expect(clippy::cast_possible_truncation, reason = "the upper bits only repeat the sign")]
+fn portable(hwnd: HWND) -> WindowHandle {
+    WindowHandle(hwnd.0.expose_provenance() as u32)
 }
 
 /// Whether the window is there.
@@ -59,7 +66,7 @@ unsafe extern "system" fn collect(hwnd: HWND, list: LPARAM) -> BOOL {
 
 /// What a window says about itself; `None` when it is gone.
 fn window(hwnd: HWND, names: &HashMap<u32, String>, progress: &Progress) -> Option<Window> {
-    let handle = WindowHandle(u32::try_from(hwnd.0.expose_provenance()).ok()?);
+    let handle = portable(hwnd);
     let mut pid = 0;
     // SAFETY: any handle may be asked about; `pid` is written during the call only.
     if unsafe { GetWindowThreadProcessId(hwnd, Some(&raw mut pid)) } == 0 {
@@ -99,5 +106,18 @@ fn bounds(hwnd: HWND) -> Bounds {
         y: frame.top,
         width: frame.right.saturating_sub(frame.left),
         height: frame.bottom.saturating_sub(frame.top),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_keeps_its_value_with_either_sign() {
+        for value in [1, 0x001A_0B2C, 0x7FFF_FFFF, 0x8000_0001, 0xFFFF_FFFF] {
+            assert_eq!(portable(native(WindowHandle(value))), WindowHandle(value));
+        }
+        assert_eq!(native(WindowHandle(0xFFFF_FFFF)).0.expose_provenance(), usize::MAX);
     }
 }

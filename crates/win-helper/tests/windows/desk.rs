@@ -164,7 +164,7 @@ impl OtherWindow {
             let scan = ask("scan_windows", &json!({ "include_all_visible": true }));
             let windows = scan.data()["windows"].as_array().unwrap();
             if let Some(found) = windows.iter().find(|found| found["pid"] == pid) {
-                window.hwnd = found["hwnd"].as_str().unwrap().to_owned();
+                window.hwnd.push_str(found["hwnd"].as_str().unwrap());
                 return window;
             }
         }

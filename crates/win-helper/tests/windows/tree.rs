@@ -66,13 +66,11 @@ fn names_are_left_out_on_request_and_nothing_else_is() {
     let _desk = shared();
     let window = ChatWindow::open(&["--title", "秘密"]);
     let answer = ask("dump_uia", &json!({ "hwnd": window.hwnd, "include_text": false }));
-    let unnamed: String = CHAT
-        .lines()
-        .map(|line| {
-            let (start, rest) = line.split_once('`').unwrap();
-            format!("{start}``{}\n", rest.split_once('`').unwrap().1)
-        })
-        .collect();
+    let mut unnamed = String::new();
+    for line in CHAT.lines() {
+        let parts: Vec<&str> = line.split('`').collect();
+        writeln!(unnamed, "{}``{}", parts[0], parts[2]).unwrap();
+    }
     assert_eq!(outline(&answer.data()["root"]), unnamed);
 }
 
