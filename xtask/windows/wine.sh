@@ -101,8 +101,8 @@ session() {
     server=$!
     read -r -t 60 display <&"$number"
     export DISPLAY=":$display"
-    # Without it Wine would start its desktop with the first program and hand it that program's stdout.
-    coproc keeper { inside "$wine" "$cache/session-keeper.exe"; }
+    # Without it Wine would start its desktop with the first program and hand it that program's streams.
+    coproc keeper { inside "$wine" "$cache/session-keeper.exe" 2>/dev/null; }
     read -r -t 60 _ <&"${keeper[0]}"
     "$@" || status=$?
     # A server that ends by itself takes along its lock file, which lies among this machine's files.
