@@ -1,6 +1,6 @@
 //! The `[isphere]` section of the configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use govern::language::Language;
 use serde::Deserialize;
@@ -44,6 +44,19 @@ pub struct LocalReadonly {
     pub files_dir: Option<PathBuf>,
 }
 
+impl LocalReadonly {
+    /// The profile of the store at this path.
+    pub fn profile_path(&self, store: &Path) -> PathBuf {
+        self.profile.clone().unwrap_or_else(|| store.with_extension("profile.toml"))
+    }
+
+    /// The folder of the client's files, when one is named or lies beside the store at this path.
+    pub fn files_folder(&self, store: &Path) -> Option<PathBuf> {
+        let beside = || Some(store.with_extension("files")).filter(|folder| folder.is_dir());
+        self.files_dir.clone().or_else(beside)
+    }
+}
+
 /// A setting with which nothing can work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SettingsFault {
@@ -58,6 +71,19 @@ pub enum SettingsFault {
         "[isphere] operator_id is blank, so the audit trail would name nobody; write a name, or leave it out"
     )]
     NoOperator,
+}
+
+impl SettingsFault {
+    /// The same in Chinese.
+    pub fn chinese(self) -> &'static str {
+        match self {
+            Self::NoSources => "[isphere] sources 为空，什么也读不到；请写 sources = [\"local_readonly\"]",
+            Self::NoTime => "[isphere] timeout_ms 为 0，每次调用都会立刻结束；不写即为 30000",
+            Self::NoOperator => {
+                "[isphere] operator_id 是空白，审计记录里就没有名字；请写一个名字，或不写这一项"
+            }
+        }
+    }
 }
 
 impl Settings {

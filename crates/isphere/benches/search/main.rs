@@ -5,6 +5,7 @@
 //! The questions are asked by a process of its own, whose memory is that of a server with the index open.
 
 mod questions;
+mod words;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ fn main() -> Result<()> {
 
 /// Reads the command line; `cargo bench` adds a `--bench` of its own.
 fn options() -> Result<Options> {
-    let mut options = Options { contacts: 100_000, messages: 200_000, questions: 20, keep: None, ask: None };
+    let mut options = Options { contacts: 100_000, messages: 200_000, questions: 200, keep: None, ask: None };
     let mut words = std::env::args().skip(1).filter(|word| word != "--bench");
     while let Some(flag) = words.next() {
         let value = words.next().ok_or_else(|| format!("{flag} needs a value"))?;

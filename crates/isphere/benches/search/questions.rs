@@ -1,4 +1,4 @@
-//! The questions, and how long each takes with the index and by `LIKE`.
+//! How long questions take with the index and by `LIKE`.
 
 use std::path::Path;
 use std::time::Instant;
@@ -9,11 +9,14 @@ use isphere::sources::local::open_configured;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::Result;
+use super::{Result, words};
 
 /// Items on a page of people, and of messages.
 const PEOPLE: usize = 20;
 const MESSAGES: usize = 50;
+
+/// Words of each kind that are also looked for by `LIKE`, which takes seconds for each.
+const SCANS: usize = 7;
 
 /// All answers, and the memory they took.
 #[derive(Serialize, Deserialize)]
@@ -44,45 +47,31 @@ impl Answers {
     }
 }
 
-const PEOPLE_QUESTIONS: [(&str, &[&str]); 7] = [
-    ("people, 1 character", &["王", "伟", "部", "z", "1", "洁"]),
-    ("people, 2 characters", &["张伟", "研发", "zw", "li", "12", "秀英"]),
-    ("people, 3 and more characters", &["欧阳娜", "工程师", "zhangwei", "wangfang1", "研发中心", "4321"]),
-    ("people, pinyin", &["zhang", "wangxiuying", "ouyang", "chenjing", "xiuy", "zhuge"]),
-    ("people, initials", &["zw", "lxy", "oyn", "wxy", "zz", "q"]),
-    ("people, in the title or department", &["经理", "总监", "财务", "客户", "助理", "主管"]),
-    ("people, found nowhere", &["不在这里", "qqqqxx", "龘", "zzzzzzz", "zqx", "没有"]),
-];
-
-const KEYWORDS: [(&str, &[&str]); 4] = [
-    ("keyword, 1 character", &["的", "好", "票", "a", "9", "龘"]),
-    ("keyword, 2 characters", &["会议", "收到", "合同", "ok", "12", "没龘"]),
-    ("keyword, 3 and more characters", &["会议室", "没问题", "报销单", "项目进度", "http", "收到，谢谢"]),
-    ("keyword, found nowhere", &["不在这里的话", "qqqqxx", "龘龘", "会议会议会议", "好的票", "zqx"]),
-];
-
-/// Asks each question `times` times.
-pub fn ask(store: &Path, times: usize) -> Result<Answers> {
+/// Asks so many different questions of each kind, each once.
+pub fn ask(store: &Path, questions: usize) -> Result<Answers> {
     let opened = open_configured(&super::of(store))?;
-    let index = Index::new(store.with_extension("index"), opened.identity());
+    let path = store.with_extension("index");
+    read_through(store)?;
+    read_through(&path)?;
+    let index = Index::new(path, opened.identity());
     let like = Connection::open(store)?;
     let mut rows = Vec::new();
-    for (name, words) in PEOPLE_QUESTIONS {
-        let took = time(words, times, |word| {
+    for (name, words) in words::of_people(&like, questions)? {
+        let took = time(&words, |word| {
             let query = Query::new(word);
             let asked = EntryQuery { query: &query, include_inactive: false, after: None, limit: PEOPLE };
             Ok(index.entries(Space::Contacts, &asked)?.len())
         })?;
-        let scan = time(words, 1, |word| like_people(&like, word))?;
+        let scan = time(words.get(..SCANS).unwrap_or(&words), |word| like_people(&like, word))?;
         rows.push(row(name, &took, Some(&scan)));
     }
     let mut reader = opened.reader()?;
-    for (name, words) in KEYWORDS {
-        let took = time(words, times, |word| {
+    for (name, words) in words::of_messages(&like, questions)? {
+        let took = time(&words, |word| {
             let asked = MessagesAsked { keyword: Some(word), limit: MESSAGES, ..MessagesAsked::default() };
             Ok(index.messages(&mut reader, &asked)?.messages.len())
         })?;
-        let scan = time(words, 1, |word| like_messages(&like, word))?;
+        let scan = time(words.get(..SCANS).unwrap_or(&words), |word| like_messages(&like, word))?;
         rows.push(row(name, &took, Some(&scan)));
     }
     let (conversation, oldest, newest): (String, i64, i64) = like.query_row(
@@ -96,7 +85,7 @@ pub fn ask(store: &Path, times: usize) -> Result<Answers> {
         for (name, id) in
             [(format!("{name}, of all"), None), (format!("{name}, of one talk"), Some(conversation.as_str()))]
         {
-            let took = time(&[""], times * 6, |_| {
+            let took = time(&vec![String::new(); questions], |_| {
                 let asked = MessagesAsked {
                     conversation_id: id,
                     before: Some(&before),
@@ -131,10 +120,16 @@ fn like_messages(store: &Connection, word: &str) -> Result<usize> {
     Ok(found.count())
 }
 
+/// Reads a file, so that the system has it in memory as that of a machine that was asked before.
+fn read_through(path: &Path) -> Result<()> {
+    std::io::copy(&mut std::fs::File::open(path)?, &mut std::io::sink())?;
+    Ok(())
+}
+
 /// Milliseconds of each question, ascending.
-fn time(words: &[&str], times: usize, mut question: impl FnMut(&str) -> Result<usize>) -> Result<Vec<f64>> {
+fn time(words: &[String], mut question: impl FnMut(&str) -> Result<usize>) -> Result<Vec<f64>> {
     let mut took = Vec::new();
-    for word in words.iter().cycle().take(words.len() * times) {
+    for word in words {
         let start = Instant::now();
         question(word)?;
         took.push(start.elapsed().as_secs_f64() * 1000.0);

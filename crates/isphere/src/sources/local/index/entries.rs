@@ -1,14 +1,16 @@
 //! People, groups and conversations: the index keeps a copy of each, and finds them class by class.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry::{Occupied, Vacant};
 
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::error::IndexError;
 use super::file::{IndexFile, Space};
+use super::lookup::Lookup;
 use super::merge::merge;
 use super::offsets::Offsets;
-use super::terms::{Kind, plan, term};
+use super::terms::{Kind, Plan, plan, term};
 use crate::model::{Contact, Conversation, ConversationType, Group};
 use crate::search::{Class, Fields, Match, Query};
 
@@ -239,67 +241,111 @@ pub(super) fn search(
     asked: &EntryQuery<'_>,
 ) -> Result<Vec<Found>, IndexError> {
     let chunks = file.entry_chunks(space)?;
-    let mut left_out: HashMap<i64, Offsets> = HashMap::new();
-    if !asked.include_inactive {
-        for chunk in &chunks {
-            let inactive = file.posting(space, chunk.chunk, term(Kind::Inactive, ""))?;
-            left_out.extend(inactive.map(|inactive| (chunk.chunk, inactive)));
-        }
-    }
+    let mut search =
+        Search { file, space, asked, lookup: Lookup::new(file, space), left_out: HashMap::new() };
+    let (start, _) = asked.after.unwrap_or_default();
     let mut hits = Vec::new();
     for class in Class::ALL {
         let Some(plan) = plan(class, asked.query) else { continue };
-        let mut runs = Vec::new();
-        for chunk in &chunks {
-            if let Some(found) = file.candidates(space, chunk.chunk, &plan.terms)? {
-                runs.push((chunk, found));
-            }
+        if class as u8 >= start {
+            hits.extend(search.class(class, &plan, &chunks, asked.limit - hits.len())?);
         }
-        let exact = if plan.exact { runs.clone() } else { Vec::new() };
-        if asked.after.is_none_or(|(start, _)| class as u8 >= start) {
-            let after_id = asked.after.filter(|(start, _)| class as u8 == *start).map(|(_, id)| id);
-            let mut ordered = Vec::new();
-            let behind = |chunk: &EntryChunk| after_id.is_none_or(|id| *chunk.last_id > *id);
-            for (chunk, mut candidates) in runs.into_iter().filter(|(chunk, _)| behind(chunk)) {
-                if let Some(left_out) = left_out.get(&chunk.chunk) {
-                    candidates.remove(left_out);
-                }
-                let next = after_id.map_or(Ok(0), |id| file.place_after(space, chunk, id))?;
-                ordered.push((
-                    chunk.first_id.clone(),
-                    Run { space, chunk: chunk.chunk, class, candidates, next },
-                ));
-            }
-            hits.extend(merge(ordered, asked.limit - hits.len(), |run| run.next(file, asked.query))?);
-            if hits.len() == asked.limit {
-                break;
-            }
+        if hits.len() == asked.limit {
+            break;
         }
-        for (chunk, found) in exact {
-            left_out.entry(chunk.chunk).or_insert_with(|| Offsets::first(0)).add(&found);
+        if plan.exact {
+            search.leave_out(&plan, &chunks)?;
         }
     }
     Ok(hits)
 }
 
-/// The rest of a chunk's candidates for a class.
-struct Run {
+/// One search, class by class.
+struct Search<'a> {
+    file: &'a IndexFile,
     space: Space,
-    chunk: i64,
-    class: Class,
+    asked: &'a EntryQuery<'a>,
+    lookup: Lookup<'a>,
+    /// By chunk: what is found on request only, and what matches by a better class.
+    left_out: HashMap<i64, Offsets>,
+}
+
+/// The rest of a chunk's candidates for a class; not known before the chunk's first entry is asked for.
+struct Run<'a> {
+    chunk: &'a EntryChunk,
+    rest: Option<Rest>,
+}
+
+struct Rest {
     candidates: Offsets,
     next: usize,
 }
 
-impl Run {
-    fn next(&mut self, file: &IndexFile, query: &Query) -> Result<Option<(String, Found)>, IndexError> {
-        while let Some(offset) = self.candidates.next_from(self.next) {
-            self.next = offset + 1;
-            let Some(entry) = file.entry(self.space, self.chunk, offset)? else { continue };
-            if let Some(found) = query.rank(&entry.fields()).filter(|found| found.class == self.class as u8) {
+impl Search<'_> {
+    /// The entries of one class, in the order of their ids.
+    fn class(
+        &mut self,
+        class: Class,
+        plan: &Plan,
+        chunks: &[EntryChunk],
+        limit: usize,
+    ) -> Result<Vec<Found>, IndexError> {
+        let after_id = self.asked.after.filter(|(start, _)| class as u8 == *start).map(|(_, id)| id);
+        let runs = chunks
+            .iter()
+            .filter(|chunk| after_id.is_none_or(|id| *chunk.last_id > *id))
+            .map(|chunk| (chunk.first_id.clone(), Run { chunk, rest: None }));
+        merge(runs.collect(), limit, |run| {
+            let rest = match run.rest.take() {
+                Some(rest) => rest,
+                None => self.open(plan, run.chunk, after_id)?,
+            };
+            self.next(class, run.chunk.chunk, run.rest.insert(rest))
+        })
+    }
+
+    fn open(&mut self, plan: &Plan, chunk: &EntryChunk, after_id: Option<&str>) -> Result<Rest, IndexError> {
+        let Some(mut candidates) = self.lookup.candidates(chunk.chunk, &plan.terms)? else {
+            return Ok(Rest { candidates: Offsets::first(0), next: 0 });
+        };
+        candidates.remove(self.left_out(chunk.chunk)?);
+        let next = after_id.map_or(Ok(0), |id| self.file.place_after(self.space, chunk, id))?;
+        Ok(Rest { candidates, next })
+    }
+
+    fn next(&self, class: Class, chunk: i64, rest: &mut Rest) -> Result<Option<(String, Found)>, IndexError> {
+        while let Some(offset) = rest.candidates.next_from(rest.next) {
+            rest.next = offset + 1;
+            let Some(entry) = self.file.entry(self.space, chunk, offset)? else { continue };
+            let found = self.asked.query.rank(&entry.fields());
+            if let Some(found) = found.filter(|found| found.class == class as u8) {
                 return Ok(Some((entry.id.clone(), (entry, found))));
             }
         }
         Ok(None)
+    }
+
+    /// Leaves out of the classes to come what matches by this one.
+    fn leave_out(&mut self, plan: &Plan, chunks: &[EntryChunk]) -> Result<(), IndexError> {
+        for chunk in chunks {
+            if let Some(found) = self.lookup.candidates(chunk.chunk, &plan.terms)? {
+                self.left_out(chunk.chunk)?.add(&found);
+            }
+        }
+        Ok(())
+    }
+
+    fn left_out(&mut self, chunk: i64) -> Result<&mut Offsets, IndexError> {
+        match self.left_out.entry(chunk) {
+            Occupied(known) => Ok(known.into_mut()),
+            Vacant(unknown) => {
+                let inactive = if self.asked.include_inactive {
+                    None
+                } else {
+                    self.file.posting(self.space, chunk, term(Kind::Inactive, ""))?
+                };
+                Ok(unknown.insert(inactive.unwrap_or_else(|| Offsets::first(0))))
+            }
+        }
     }
 }

@@ -3,13 +3,14 @@
 //! What the index finds is verified with the functions that a scan uses, on the row itself, so that both give the same
 //! items in the same order; positions are places in that order and stay valid when the index is built anew.
 //!
-//! `entries` (people, groups, conversations) and `messages` ask, `update` builds → `file` (the SQLite file) → `terms`
-//! (what a document is found by), `offsets` (sets of documents), `checksum` (damage), `merge` (ordered chunks).
+//! `entries` (people, groups, conversations; by `lookup`) and `messages` ask, `update` builds → `file` (the SQLite file) →
+//! `terms` (what a document is found by), `offsets` (sets of documents), `checksum` (damage), `merge` (ordered chunks).
 
 mod checksum;
 mod entries;
 mod error;
 mod file;
+mod lookup;
 mod merge;
 mod messages;
 mod offsets;
@@ -27,6 +28,7 @@ pub use update::{Changes, Progress, Summary, rebuild, update};
 
 use self::file::IndexFile;
 use super::{Reader, StoreError, StoreIdentity};
+use crate::files::FileNumber;
 
 /// Connections that are kept while nobody uses them.
 const MAX_IDLE: usize = 4;
@@ -41,7 +43,7 @@ struct Shared {
     path: PathBuf,
     identity: StoreIdentity,
     /// Each with the number that the file had when it was opened.
-    idle: Mutex<Vec<(Option<u64>, IndexFile)>>,
+    idle: Mutex<Vec<(Option<FileNumber>, IndexFile)>>,
 }
 
 /// What the index answered, or why it cannot be used, so that the caller reads the store itself.
@@ -56,16 +58,6 @@ pub(super) fn usable<T>(answer: Result<T, IndexError>) -> Result<Result<T, Index
         }
         answer => Ok(answer),
     }
-}
-
-/// What tells a file from another one of the same name; nothing does on Windows, where an open file stays.
-fn file_number(path: &Path) -> Option<u64> {
-    let metadata = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
-    #[cfg(not(unix))]
-    let number = metadata.file_type().is_file().into();
-    Some(number)
 }
 
 /// Where the index of the local store is, in the state folder.
@@ -101,7 +93,7 @@ impl Index {
         question: impl FnOnce(&IndexFile) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
         let idle = || self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = file_number(&self.shared.path);
+        let number = FileNumber::of(&self.shared.path);
         let kept = {
             let mut idle = idle();
             // The file may have been removed, or another one put in its place.

@@ -6,6 +6,7 @@
 //! verify for the long ones.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use crate::search::pinyin::{Spelling, Syllables};
 use crate::search::{Class, Fields, Query, fold, fold_field};
@@ -81,6 +82,17 @@ pub fn term(kind: Kind, text: &str) -> Term {
     (value << KIND_BITS | kind as u64).cast_signed()
 }
 
+/// The terms of the same text, of all kinds.
+pub fn terms_of_same_text(term: Term) -> RangeInclusive<Term> {
+    let kinds = (1 << KIND_BITS) - 1;
+    term & !kinds..=term | kinds
+}
+
+/// One bit for the kind of a term.
+pub fn kind_bit(term: Term) -> u32 {
+    1 << (term & ((1 << KIND_BITS) - 1))
+}
+
 /// FNV-1a, then mixed so that all bits count.
 fn hash(text: &str) -> u64 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
@@ -97,7 +109,7 @@ pub fn message_terms(folded_text: &str, mut add: impl FnMut(Term)) {
     }
 }
 
-/// The terms that a message with this keyword has.
+/// The terms that a message with this keyword has, those of the longest runs first: they leave the fewest candidates.
 pub fn keyword_terms(folded_keyword: &str) -> Vec<Term> {
     let length = folded_keyword.chars().count().min(GRAM);
     let mut terms: BTreeSet<Term> =
@@ -105,7 +117,7 @@ pub fn keyword_terms(folded_keyword: &str) -> Vec<Term> {
     if length == GRAM {
         terms.extend(grams(folded_keyword, GRAM - 1).map(|gram| term(Kind::Text, gram)));
     }
-    terms.into_iter().collect()
+    terms.into_iter().rev().collect()
 }
 
 /// The terms of a person, group or conversation, some more than once.
@@ -249,6 +261,16 @@ mod tests {
         let terms: BTreeSet<Term> =
             texts.iter().flat_map(|text| [term(Kind::Name, text), term(Kind::Text, text)]).collect();
         assert_eq!(terms.len(), 2 * texts.len());
+    }
+
+    #[test]
+    fn the_terms_of_a_text_are_those_of_its_kinds() {
+        for text in ["", "a", "张三", "张三丰"] {
+            let (first, last) = (term(Kind::Inactive, text), term(Kind::InitialsGram, text));
+            assert!(terms_of_same_text(last).contains(&first));
+            assert_ne!(kind_bit(first), kind_bit(last));
+            assert!(!terms_of_same_text(first).contains(&term(Kind::Name, "李四")));
+        }
     }
 
     proptest! {
