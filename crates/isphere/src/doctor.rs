@@ -3,21 +3,25 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use govern::clock::Clock;
 use govern::credentials::file::FileTokens;
 use govern::gate::Policy;
 use govern::language::Language;
+use govern::random::Random;
 use serde::Serialize;
 
 use crate::access::Access;
 use crate::audit::key::StateKey;
+use crate::helper::{HelperClient, HelperError};
 use crate::model::SourceName;
 use crate::sending::gate::GateStatus;
 use crate::settings::Settings;
 use crate::sources::choice::Sources;
 use crate::sources::local::index;
 use crate::sources::local::open_configured;
+use crate::sources::uia::profile::Profile;
 
 /// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -49,6 +53,7 @@ pub async fn examine(settings: &Settings, policy: &Policy, clock: &Clock) -> Vec
     let mut findings = vec![examiner.state_dir(), examiner.key()];
     findings.extend(examiner.settings());
     findings.extend(examiner.sources(clock).await);
+    findings.push(examiner.helper().await);
     findings.push(examiner.folder("inbound_dir", settings.inbound_dir.as_deref(), INBOUND));
     findings.push(examiner.folder("outbound_dir", settings.outbound_dir.as_deref(), OUTBOUND));
     findings.extend([examiner.operator(), examiner.tokens(), examiner.policy(), examiner.gate()]);
@@ -121,20 +126,31 @@ impl Examiner<'_> {
     }
 
     async fn sources(&self, clock: &Clock) -> Vec<Finding> {
-        let sources = Sources::open(self.settings, clock.clone());
+        let helper = Arc::new(HelperClient::new(&self.settings.helper, Random::System));
+        let sources = Sources::open(self.settings, &helper, clock);
         let mut findings = Vec::new();
         for name in &self.settings.sources {
             let subject = format!("[isphere] sources: {}", name.as_str());
             findings.push(match sources.named(*name).await {
                 Ok(_) => self.finding(&subject, State::Ok, "可以读取".to_owned(), "can be read".to_owned()),
                 Err(error) => {
-                    let told = self.store_fault(*name).unwrap_or_else(|| error.to_string());
+                    let told = self.fault(*name).unwrap_or_else(|| error.to_string());
                     self.finding(&subject, State::Problem, told.clone(), told)
                 }
             });
         }
         if self.settings.sources.contains(&SourceName::LocalReadonly) {
             findings.push(self.index());
+        }
+        if self.settings.sources.contains(&SourceName::Uia) && !self.policy_is_open() {
+            findings.push(self.finding(
+                "[isphere] sources: uia",
+                State::Missing,
+                "窗口不提供 ID：uia 来源以显示的名称作为 ID；[policy] allow 和 deny 也要写这些名称，而且不写类别（如 张三，不写 contact:张三），否则对它可能不起作用".to_owned(),
+                "a window gives no ids, so this source knows people by the names that it shows; [policy] allow and deny must \
+                 list these names too, and without a kind, or they may do nothing here"
+                    .to_owned(),
+            ));
         }
         if self.settings.sources.contains(&SourceName::Mock) {
             findings.push(self.finding(
@@ -147,10 +163,58 @@ impl Examiner<'_> {
         findings
     }
 
-    /// What the store says to its operator; a source leaves out what an agent must not read, and sends to this command.
-    fn store_fault(&self, name: SourceName) -> Option<String> {
-        let fault = || open_configured(&self.settings.local_readonly).err();
-        (name == SourceName::LocalReadonly).then(fault).flatten().map(|fault| fault.to_string())
+    /// What a store or a profile says to its operator; a source leaves out what an agent must not read, and sends to this
+    /// command.
+    fn fault(&self, name: SourceName) -> Option<String> {
+        match name {
+            SourceName::LocalReadonly => {
+                open_configured(&self.settings.local_readonly).err().map(|fault| fault.to_string())
+            }
+            SourceName::Uia => {
+                let profile = self.settings.uia.profile.as_ref()?;
+                Profile::load(profile).err().map(|fault| format!("{}: {fault}", profile.display()))
+            }
+            SourceName::Bridge | SourceName::Network | SourceName::Mock => None,
+        }
+    }
+
+    fn policy_is_open(&self) -> bool {
+        self.policy.allow.is_empty() && self.policy.deny.is_empty()
+    }
+
+    /// Starts the helper twice: whether it runs, and what it reaches.
+    async fn helper(&self) -> Finding {
+        const SUBJECT: &str = "[isphere.helper]";
+        if self.settings.helper.program.is_none() {
+            return self.finding(
+                SUBJECT,
+                State::Missing,
+                "未设置 program，所以不读取任何窗口".to_owned(),
+                "program is not set, so no window is looked at".to_owned(),
+            );
+        }
+        let helper = HelperClient::new(&self.settings.helper, Random::System);
+        let looked = async { Ok::<_, HelperError>((helper.version().await?, helper.self_check().await?)) };
+        let (version, reach) = match looked.await {
+            Ok((version, reach)) => (version.data, reach.data),
+            Err(error) => return self.finding(SUBJECT, State::Problem, error.told(), error.told()),
+        };
+        let name = format!("{} {} ({})", version.helper_name, version.helper_version, version.runtime);
+        match (reach.desktop_access, reach.uia_available) {
+            (true, true) => self.finding(SUBJECT, State::Ok, name.clone(), name),
+            (false, _) => self.finding(
+                SUBJECT,
+                State::Problem,
+                format!("{name} 可以运行，但访问不到桌面；请在已登录用户的会话中启动本服务"),
+                format!("{name} runs, but reaches no desktop; start this server in the session of the signed-in user"),
+            ),
+            (true, false) => self.finding(
+                SUBJECT,
+                State::Problem,
+                format!("{name} 可以运行，但 UI Automation 不可用；请检查 UIAutomationCore.dll"),
+                format!("{name} runs, but UI Automation is not available; check UIAutomationCore.dll"),
+            ),
+        }
     }
 
     fn index(&self) -> Finding {
