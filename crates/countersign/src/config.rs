@@ -95,7 +95,7 @@ impl HotelFlags {
     }
 }
 
-/// Flags of every command of the iSphere half.
+/// Flags of the commands of the iSphere half that work with its configuration.
 #[derive(Debug, Args)]
 pub(crate) struct IsphereFlags {
     /// Configuration file; without it ./countersign.toml when that exists

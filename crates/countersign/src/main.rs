@@ -53,7 +53,7 @@ impl Command {
     fn config(&self) -> Result<Config, CommandError> {
         match self {
             Self::Hotel(hotel) => hotel.flags.load(),
-            Self::Isphere(isphere) => isphere.flags.load(),
+            Self::Isphere(isphere) => isphere.config(),
             Self::Audit(audit) => audit.flags.load(),
             // These are the same everywhere, whatever lies in the current folder.
             Self::Demo(demo) => Ok(demo.config()),

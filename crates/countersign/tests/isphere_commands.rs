@@ -4,7 +4,11 @@
 
 mod support;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    process::{Output, Stdio},
+};
 
 use serde_json::{Value, json};
 use support::{Place, post, tool_call};
@@ -147,7 +151,61 @@ fn an_index_of_a_store_that_cannot_be_read_says_why() {
     let error = place.fails(&["isphere", "index"]);
     assert!(error.contains("the local store is not there"), "{error}");
     let error = Place::empty().fails(&["isphere", "index"]);
-    assert!(error.contains("no local store is configured"), "{error}");
+    assert!(error.contains("set [isphere.local_readonly] store"), "{error}");
+}
+
+#[test]
+fn a_faulty_profile_is_told_to_the_operator_with_its_file() {
+    let place = Place::with_isphere();
+    for profile in [
+        "[contacts]\nselect = 'SELECT nope AS id, 1 AS name FROM contact_info'",
+        "[contacts]\nselekt = ''",
+        // This one fails when the index asks for it.
+        "[messages]\nselect = 'SELECT 1 AS id, 2 AS conversation, 3 AS text'",
+    ] {
+        fs::write(place.path().join("store.profile.toml"), profile).unwrap();
+        let error = place.fails(&["isphere", "index"]);
+        assert!(error.contains("(the profile is store.profile.toml)"), "{error}");
+    }
+    fs::write(place.path().join("store.profile.toml"), "[contacts]\nselekt = ''").unwrap();
+    for command in ["serve", "doctor"] {
+        let output = place.command(support::BINARY).args(["isphere", command]).stdin(Stdio::null()).output();
+        let Output { stdout, stderr, .. } = output.unwrap();
+        let told = String::from_utf8([stdout, stderr].concat()).unwrap();
+        assert!(told.contains("(the profile is store.profile.toml)") && told.contains("selekt"), "{told}");
+    }
+}
+
+#[test]
+fn a_server_whose_policy_reaches_no_conversation_says_so_when_it_starts() {
+    let place = Place::with_isphere();
+    let log = || {
+        let output = place.command(support::BINARY).args(["isphere", "serve"]).stdin(Stdio::null()).output();
+        String::from_utf8(output.unwrap().stderr).unwrap()
+    };
+    configure(&place, "[policy]\ndeny = ['contact:u1']");
+    assert!(!log().contains("do not reach"), "{}", log());
+    let file = place.path().join("store.profile.toml");
+    let profile = fs::read_to_string(&file).unwrap();
+    assert!(profile.contains("peer_id AS peer"), "{profile}");
+    fs::write(&file, profile.replace("peer_id AS peer", "NULL AS peer")).unwrap();
+    assert!(log().contains("[policy] allow, deny: entries for people do not reach"), "{}", log());
+}
+
+#[test]
+fn commands_that_use_no_configuration_offer_none_and_are_spoilt_by_none() {
+    let place = Place::with_isphere();
+    fs::write(place.path().join("countersign.toml"), "no configuration").unwrap();
+    for command in ["inspect", "sample"] {
+        let help = place.prints(&["isphere", command, "--help"]);
+        assert!(!help.contains("--state") && !help.contains("--config"), "{help}");
+    }
+    place.prints(&["isphere", "inspect", "store.db"]);
+    for command in ["serve", "doctor", "index", "tokens"] {
+        let help = place.prints(&["isphere", command, "--help"]);
+        assert!(help.contains("--state") && help.contains("--config"), "{help}");
+    }
+    assert!(place.prints(&["isphere", "tokens", "add", "--help"]).contains("twice for both"));
 }
 
 #[test]

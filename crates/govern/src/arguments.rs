@@ -260,6 +260,33 @@ mod tests {
     }
 
     #[test]
+    fn an_integer_may_have_a_fraction_of_zero() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Whole {
+            few: Option<u8>,
+            many: u64,
+            signed: Vec<i64>,
+        }
+        let whole: Whole =
+            parse(r#"{"few":20.0,"many":2e3,"signed":[-5.0,-0.0,9007199254740992.0]}"#).unwrap();
+        assert_eq!(whole, Whole { few: Some(20), many: 2000, signed: vec![-5, 0, 9_007_199_254_740_992] });
+        for (json, path) in [
+            (r#"{"many":20.5,"signed":[]}"#, "$.many"),
+            (r#"{"many":-1.0,"signed":[]}"#, "$.many"),
+            (r#"{"many":1e300,"signed":[]}"#, "$.many"),
+            (r#"{"many":1,"few":256.0,"signed":[]}"#, "$.few"),
+            (r#"{"many":1,"signed":[9007199254740994.0]}"#, "$.signed[0]"),
+        ] {
+            assert_eq!(parse::<Whole>(json).unwrap_err().path, path, "{json}");
+        }
+        assert_eq!(
+            fault(r#"{"query":"a","limit":20.5}"#).1,
+            "`$.limit` must be a non-negative integer, but floating point `20.5` came."
+        );
+    }
+
+    #[test]
     fn an_array_is_not_taken_for_an_object() {
         assert_eq!(
             fault(r#"{"query":"a","keys":["G"]}"#),

@@ -32,6 +32,16 @@ pub struct AccessError {
     entry: String,
 }
 
+impl AccessError {
+    /// The same in Chinese.
+    pub fn chinese(&self) -> String {
+        let Self { list, entry } = self;
+        format!(
+            "[policy] {list} 中的条目 `{entry}` 没有意义；请写 contact:ID、group:ID、conversation:ID，或不带冒号的 ID"
+        )
+    }
+}
+
 /// One list, by kind of entry; a bare id is in all of them.
 #[derive(Debug, Default)]
 struct Entries {
@@ -49,6 +59,16 @@ impl Access {
     /// Whether everything may be seen, so that nothing has to be looked up.
     pub fn is_open(&self) -> bool {
         self.allow.is_empty() && self.deny.is_empty()
+    }
+
+    /// Whether a list may name a person.
+    pub fn names_people(&self) -> bool {
+        !self.allow.contacts.is_empty() || !self.deny.contacts.is_empty()
+    }
+
+    /// Whether a list may name a group.
+    pub fn names_groups(&self) -> bool {
+        !self.allow.groups.is_empty() || !self.deny.groups.is_empty()
     }
 
     /// Whether this person may be seen.

@@ -164,8 +164,7 @@ impl Isphere {
 
     /// When a call that begins now is over.
     pub fn deadline(&self) -> Deadline {
-        let limit_ms = self.settings.timeout_ms;
-        Deadline { limit_ms, at: Instant::now() + Duration::from_millis(limit_ms) }
+        Deadline::after(self.settings.timeout_ms)
     }
 
     /// Runs `work` at most as long as one call may take.
@@ -185,6 +184,16 @@ pub struct Deadline {
 }
 
 impl Deadline {
+    /// One that is so many milliseconds away.
+    pub fn after(limit_ms: u64) -> Self {
+        Self { limit_ms, at: Instant::now() + Duration::from_millis(limit_ms) }
+    }
+
+    /// Whether half of the time has gone, so that what may take as long again had better not begin.
+    pub fn is_near(&self) -> bool {
+        Instant::now() + Duration::from_millis(self.limit_ms / 2) >= self.at
+    }
+
     /// Runs `work` until then; [`Error::TimedOut`] when it is not done.
     pub async fn run<T>(&self, work: impl Future<Output = Result<T, Error>> + Send) -> Result<T, Error> {
         tokio::time::timeout_at(self.at, work)

@@ -198,10 +198,10 @@ impl Error {
             Self::Internal { message, cause } => {
                 tracing::error!(%cause, request_id, "{message}");
             }
-            Self::Inbound(InboundError::NotWritten { cause, .. }) => {
+            Self::Inbound(InboundError::NotWritten { cause } | InboundError::NoFolder { cause }) => {
                 tracing::error!(%cause, request_id, "a downloaded file was not saved");
             }
-            Self::Outbound(OutboundError::Unreadable { cause }) => {
+            Self::Outbound(OutboundError::Unreadable { cause } | OutboundError::NoFolder { cause }) => {
                 tracing::error!(%cause, request_id, "a file in the outbound folder cannot be read");
             }
             Self::Source(SourceError::Failed(message)) => {

@@ -1,6 +1,6 @@
 //! The `[isphere]` section of the configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use govern::language::Language;
 use serde::Deserialize;
@@ -89,6 +89,19 @@ pub struct Uia {
     pub profile: Option<PathBuf>,
 }
 
+impl LocalReadonly {
+    /// The profile of the store at this path.
+    pub fn profile_path(&self, store: &Path) -> PathBuf {
+        self.profile.clone().unwrap_or_else(|| store.with_extension("profile.toml"))
+    }
+
+    /// The folder of the client's files, when one is named or lies beside the store at this path.
+    pub fn files_folder(&self, store: &Path) -> Option<PathBuf> {
+        let beside = || Some(store.with_extension("files")).filter(|folder| folder.is_dir());
+        self.files_dir.clone().or_else(beside)
+    }
+}
+
 /// A setting with which nothing can work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SettingsFault {
@@ -114,6 +127,23 @@ pub enum SettingsFault {
         Helper::MOST_TIMEOUT_MS
     )]
     HelperTime,
+}
+
+impl SettingsFault {
+    /// The same in Chinese.
+    pub fn chinese(self) -> &'static str {
+        match self {
+            Self::NoSources => "[isphere] sources 为空，什么也读不到；请写 sources = [\"local_readonly\"]",
+            Self::NoTime => "[isphere] timeout_ms 为 0，每次调用都会立刻结束；不写即为 30000",
+            Self::NoOperator => {
+                "[isphere] operator_id 是空白，审计记录里就没有名字；请写一个名字，或不写这一项"
+            }
+            Self::NoHelper => {
+                "[isphere.helper] 设置了 tools，却没有 program；请写 program = \"ISphereWinHelper.exe\"，或不写 tools"
+            }
+            Self::HelperTime => "[isphere.helper] timeout_ms 必须在 1 到 600000 之间；不写即为 5000",
+        }
+    }
 }
 
 impl Settings {

@@ -6,10 +6,15 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
 
 use common::{Fake, NOW_MS, Rig, ids, tree};
 use govern::gate::Policy;
+use govern::random::Random;
+use isphere::files::inbound::{Folder, Inbound, InboundError};
 use isphere::settings::Settings;
+use isphere::sources::Download;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -267,6 +272,115 @@ async fn a_download_that_is_cancelled_or_times_out_leaves_nothing() {
         assert_eq!(rig.code(TOOL, download(json!({}))).await, "TIMEOUT");
         assert_eq!(tree(&rig.inbound()), BTreeMap::new(), "timed out after {at} bytes");
     }
+}
+
+#[tokio::test]
+async fn an_inbound_folder_that_is_gone_is_told_and_one_that_was_made_again_is_used() {
+    let rig = Rig::new(named("a.txt"));
+    let away = rig.home.path().join("away");
+    fs::rename(rig.inbound(), &away).unwrap();
+    for preview in [true, false] {
+        let answer = rig.answer(TOOL, download(json!({"preview": preview}))).await;
+        assert_eq!(answer["error"]["code"], "INTERNAL_ERROR");
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains("inbound_dir") && !message.contains("away"), "{message}");
+    }
+    fs::create_dir(rig.inbound()).unwrap();
+    assert_eq!(saved(&rig.answer(TOOL, download(json!({}))).await), ["a.txt"]);
+    assert_eq!(tree(&rig.inbound()).len(), 1);
+    assert_eq!(tree(&away), BTreeMap::new(), "nothing goes to the folder of before");
+}
+
+/// The folder that is moved away is the inbound folder itself, or one below it.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_that_is_moved_while_a_file_is_saved_keeps_nothing_of_it() {
+    for moved in ["inbound", "inbound/below"] {
+        let home = tempfile::tempdir().unwrap();
+        let (root, from, away) =
+            (home.path().join("inbound"), home.path().join(moved), home.path().join("away"));
+        fs::create_dir_all(root.join("below")).unwrap();
+        let inbound = Inbound::open(&root, 100, Random::seeded(7)).unwrap();
+        let mut folder = Folder::new(Some(&inbound), "below").unwrap();
+        let content = Download { size_bytes: None, content: Box::new(&b"content"[..]) };
+        let on_bytes = |_| {
+            fs::rename(&from, &away).unwrap();
+            fs::create_dir_all(root.join("below")).unwrap();
+        };
+        let error = inbound.save(&mut folder, "a.txt", content, &on_bytes).await.unwrap_err();
+        assert!(matches!(error, InboundError::FolderMoved), "{error}");
+        assert_eq!((tree(&root), tree(&away)), (BTreeMap::new(), BTreeMap::new()), "{moved}");
+    }
+}
+
+/// Tells a child process its inbound folder.
+const INBOUND: &str = "COUNTERSIGN_TEST_INBOUND";
+
+/// Gives some bytes, then nothing more.
+struct Stalling(bool);
+
+impl tokio::io::AsyncRead for Stalling {
+    fn poll_read(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+        buffer: &mut tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        if std::mem::replace(&mut self.0, true) {
+            return std::task::Poll::Pending;
+        }
+        buffer.put_slice(b"half");
+        std::task::Poll::Ready(Ok(()))
+    }
+}
+
+/// Saves a file that never ends, and says so with `+` on stdout: in a process of its own, which the next test starts.
+#[tokio::test]
+async fn child() {
+    let Ok(root) = std::env::var(INBOUND) else { return };
+    let inbound = Inbound::open(root.as_ref(), 100, Random::System).unwrap();
+    let mut folder = Folder::new(Some(&inbound), ".").unwrap();
+    let content = Download { size_bytes: None, content: Box::new(Stalling(false)) };
+    let say = |_| {
+        std::io::stdout().write_all(b"+").unwrap();
+        std::io::stdout().flush().unwrap();
+    };
+    inbound.save(&mut folder, "a.txt", content, &say).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not() {
+    let rig = Rig::new(named("a.txt"));
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env(INBOUND, rig.inbound())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut byte = [0];
+    while byte != *b"+" {
+        child.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
+    }
+    let temporary = || {
+        let names = tree(&rig.inbound()).into_keys();
+        names.filter(|name| name.starts_with(".countersign-")).collect::<Vec<_>>()
+    };
+    let of_child = temporary();
+    assert_eq!(of_child.len(), 1);
+    let foreign = [".countersign-notes.part", ".countersign-0123456789abcdef.txt", "0123456789abcdef.part"];
+    for name in foreign {
+        fs::write(rig.inbound().join(name), "mine").unwrap();
+    }
+
+    rig.answer(TOOL, download(json!({}))).await;
+    assert_eq!(temporary().into_iter().filter(|name| of_child.contains(name)).count(), 1, "it lives");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    rig.answer(TOOL, download(json!({"preview": true}))).await;
+    assert!(temporary().contains(&of_child[0]), "a preview changes nothing");
+    assert_eq!(saved(&rig.answer(TOOL, download(json!({}))).await), ["a (2).txt"]);
+    assert!(!temporary().contains(&of_child[0]), "it is dead");
+    assert_eq!(tree(&rig.inbound()).len(), 2 + foreign.len(), "the two downloads and what is not ours");
 }
 
 #[tokio::test]

@@ -8,7 +8,8 @@
 //! compared with the plan and records nothing, so that it can be done under the same key once the gate is open. A
 //! preview that fails records nothing either.
 //!
-//! A row has less than 200 bytes and none is ever removed, for a key must not become free again.
+//! A row has less than 200 bytes and none is ever removed, for a key must not become free again. When the file itself is
+//! removed or replaced under a running server, all that it answers is a refusal until the file is back.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -22,10 +23,22 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use thiserror::Error;
 
 use super::content::Sha256Digest;
+use crate::files::FileNumber;
 
 /// The ledger of one state folder.
 #[derive(Clone, Debug)]
-pub struct Ledger(Arc<Mutex<Connection>>);
+pub struct Ledger(Arc<Opened>);
+
+#[derive(Debug)]
+struct Opened {
+    path: PathBuf,
+    numbers: Numbers,
+    connection: Mutex<Connection>,
+}
+
+/// The numbers of SQLite's three files: the database, its log and the log's shared memory. All stay as long as one process
+/// has them open.
+type Numbers = [Option<FileNumber>; 3];
 
 /// One send, as the ledger knows it.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +60,9 @@ pub enum LedgerError {
          the first one unchanged"
     )]
     OtherOperation,
+    /// It is not the file any more that was opened, so another process sees another ledger.
+    #[error("the ledger {0} was removed or replaced while this process runs; put it back, and start again")]
+    Gone(PathBuf),
     /// The file could not be read or written.
     #[error("the ledger cannot be read or written: {0}")]
     Failed(#[from] rusqlite::Error),
@@ -108,7 +124,8 @@ impl Ledger {
         if version > VERSION {
             return Err(OpenError::Newer { path, version });
         }
-        Ok(Self(Arc::new(Mutex::new(connection))))
+        let numbers = numbers(&path);
+        Ok(Self(Arc::new(Opened { path, numbers, connection: Mutex::new(connection) })))
     }
 
     /// Records a preview at `now_ms`, the first or the same again.
@@ -151,10 +168,16 @@ impl Ledger {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
     ) -> Result<T, LedgerError> {
-        let connection = Arc::clone(&self.0);
+        let opened = Arc::clone(&self.0);
         let done = tokio::task::spawn_blocking(move || {
             // Each use is one statement, so a panic leaves nothing half done.
-            work(&connection.lock().unwrap_or_else(PoisonError::into_inner))
+            let result = work(&opened.connection.lock().unwrap_or_else(PoisonError::into_inner));
+            // Looked at afterwards, so that nothing is answered that was written to a file without a name.
+            if numbers(&opened.path) == opened.numbers {
+                result
+            } else {
+                Err(LedgerError::Gone(opened.path.clone()))
+            }
         });
         done.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
@@ -168,6 +191,11 @@ impl From<LedgerError> for crate::Error {
                 expected: "a key that was not used for another target or content".to_owned(),
                 message: error.to_string(),
             }),
+            LedgerError::Gone(_) => Self::Internal {
+                message: "the ledger of sends was removed or replaced while the server runs, so nothing is planned or sent; \
+                          tell the operator, who has to put it back and start the server again",
+                cause: error.to_string(),
+            },
             LedgerError::Failed(cause) => Self::Internal {
                 message: "the ledger of sends cannot be used right now, so nothing was recorded; try again, and tell \
                           the operator the request_id when it stays so",
@@ -190,6 +218,14 @@ fn prepare(connection: &Connection) -> rusqlite::Result<i64> {
     connection.execute_batch(SCHEMA)?;
     connection.pragma_update(None, "user_version", VERSION)?;
     Ok(VERSION)
+}
+
+fn numbers(path: &Path) -> Numbers {
+    ["", "-wal", "-shm"].map(|ending| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        FileNumber::of(Path::new(&name))
+    })
 }
 
 /// Opens a file that nobody else can read, and makes it when it is not there. SQLite gives -wal and -shm the same mode.
@@ -255,6 +291,37 @@ mod tests {
         ledger.check(operation(1, 1)).await.unwrap();
         ledger.plan(operation(1, 2), 100).await.unwrap();
         assert_eq!(rows(folder.path()).len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_ledger_that_was_removed_or_replaced_refuses_until_it_is_back() {
+        for name in [FILE, "ledger.db-wal", "ledger.db-shm"] {
+            let folder = tempfile::tempdir().unwrap();
+            let (file, away) = (folder.path().join(name), folder.path().join("away"));
+            let ledger = Ledger::open(folder.path()).unwrap();
+            ledger.plan(operation(1, 1), 100).await.unwrap();
+            fs::rename(&file, &away).unwrap();
+            assert!(matches!(ledger.plan(operation(1, 1), 200).await, Err(LedgerError::Gone(_))), "{name}");
+            fs::copy(&away, &file).unwrap();
+            assert!(matches!(ledger.check(operation(1, 1)).await, Err(LedgerError::Gone(_))), "{name}");
+            fs::rename(&away, &file).unwrap();
+            ledger.plan(operation(1, 1), 300).await.unwrap();
+        }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_second_server_that_makes_a_new_ledger_does_not_share_keys_with_one_that_lost_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let first = Ledger::open(&state).unwrap();
+        first.plan(operation(1, 1), 100).await.unwrap();
+        fs::remove_dir_all(&state).unwrap();
+        assert!(matches!(first.plan(operation(2, 1), 200).await, Err(LedgerError::Gone(_))));
+        let second = Ledger::open(&state).unwrap();
+        second.plan(operation(2, 2), 300).await.unwrap();
+        assert!(matches!(first.plan(operation(2, 1), 400).await, Err(LedgerError::Gone(_))));
     }
 
     #[test]

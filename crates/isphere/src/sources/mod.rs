@@ -166,6 +166,9 @@ pub enum SourceError {
     #[error("{0}")]
     NotFound(String),
     /// The position is not one of this source, or the index it belonged to was built anew: INVALID_ARGUMENT.
-    #[error("the cursor belongs to an index that was built anew; start again without a cursor")]
+    #[error(
+        "the cursor no longer fits what is read (another source, profile or index); call again with the same arguments and \
+         without cursor"
+    )]
     StalePosition,
 }

@@ -170,6 +170,9 @@ fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
         ("SELECT load_extension('x') AS id, 1 AS name", "[contacts]"),
         ("EXPLAIN SELECT uid AS id, nick AS name FROM user", "[contacts]"),
         ("SELECT uid AS id, nick AS name FROM user) UNION SELECT (1", "[contacts]"),
+        ("SELECT uid AS id, nick AS name FROM user /* people", "comment open"),
+        ("SELECT uid AS id, nick AS name FROM user /*", "[contacts]"),
+        ("SELECT uid AS id, nick AS name FROM user; /* people", "[contacts]"),
         ("VACUUM", "must be a SELECT"),
         (attach.as_str(), "[contacts]"),
         ("BEGIN", "[contacts]"),
@@ -182,6 +185,15 @@ fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
         assert!(refused.contains("[contacts]") && refused.contains(word), "{select}: {refused}");
     }
     assert_eq!(std::fs::read(&fixture.store).unwrap(), before);
+}
+
+#[test]
+fn a_nul_that_would_hide_the_end_of_a_select_is_refused_when_the_profile_is_loaded() {
+    for select in ["SELECT uid AS id, nick AS name FROM user\\u0000 WHERE no such", "\\u0000"] {
+        let refused =
+            Profile::parse(&format!("[contacts]\nselect = \"{select}\"")).err().unwrap().to_string();
+        assert!(refused.contains("[contacts]") && refused.contains("NUL"), "{refused}");
+    }
 }
 
 #[test]

@@ -50,6 +50,22 @@ async fn people_are_found_the_best_first_and_those_who_left_only_on_request() {
 }
 
 #[tokio::test]
+async fn a_keyword_behind_more_messages_than_a_page_searches_is_found_on_the_next() {
+    let statements = format!(
+        "{SCHEMA} WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+         INSERT INTO msg SELECT 'm' || i, 'c1', 1, '张三', 1, iif(i = 0, '会议', '午饭'), 1700000000000 + i, NULL, 0 FROM n;"
+    );
+    let fixture = Fixture::new(&statements, super::support::PROFILE);
+    let source = fixture.source();
+    let query = MessageQuery { keyword: Some("会议"), ..ALL };
+    let first = source.messages(&query).await.unwrap();
+    assert!(first.items.is_empty() && first.next.is_some());
+    assert_eq!(first.warnings[0].code, "SEARCH_WITHOUT_INDEX");
+    let second = source.messages(&MessageQuery { after: first.next.as_deref(), ..query }).await.unwrap();
+    assert_eq!((second.items[0].item.message_id.as_str(), second.next), ("m0", None));
+}
+
+#[tokio::test]
 async fn searches_are_paged_one_by_one_without_loss() {
     let statements: String = (100..150).fold(SCHEMA.to_owned(), |sql, id| {
         sql + &format!("INSERT INTO user VALUES ({id}, '王五{id}', 'w{id}', '', '', 1);")

@@ -68,6 +68,7 @@ impl Demo {
         let server = halves::hotel::Server::start(Arc::clone(&hotel), config);
         print::line(&introduction(&database, &stdio_config, &reachable(bound), &secret))?;
         let beside = isphere.router(ISPHERE_PATH, server.bearer());
+        tracing::info!("listening on http://{bound}{ISPHERE_PATH}");
         server.http(listener, bound, beside).await;
         isphere.end().await;
         hotel.db.close().await;

@@ -6,7 +6,7 @@ use isphere::doctor::{Finding, State, examine};
 
 use crate::{
     commands::CommandError,
-    config::{Config, language},
+    config::{Config, IsphereFlags, language},
     print,
 };
 
@@ -16,6 +16,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign isphere doctor --language en")]
 pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(super) flags: IsphereFlags,
     /// zh-CN or en [default: that of the configuration]
     #[arg(long, value_parser = language)]
     language: Option<Language>,

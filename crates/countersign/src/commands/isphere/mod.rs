@@ -11,17 +11,12 @@ mod tokens;
 use clap::{Args, Subcommand};
 
 use super::CommandError;
-use crate::{
-    config::{Config, IsphereFlags},
-    halves,
-};
+use crate::{config::Config, halves};
 
 /// Contacts, messages and files of the iSphere client for agents
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign isphere serve --config countersign.toml")]
 pub(crate) struct Isphere {
-    #[command(flatten)]
-    pub(crate) flags: IsphereFlags,
     #[command(subcommand)]
     action: Action,
 }
@@ -38,6 +33,17 @@ enum Action {
 }
 
 impl Isphere {
+    /// The configuration; the default one for commands that work on the file they are given and nothing else.
+    pub(crate) fn config(&self) -> Result<Config, CommandError> {
+        match &self.action {
+            Action::Serve(serve) => serve.flags.load(),
+            Action::Doctor(doctor) => doctor.flags.load(),
+            Action::Index(index) => index.flags.load(),
+            Action::Tokens(tokens) => tokens.flags.load(),
+            Action::Inspect(_) | Action::Sample(_) => Ok(Config::default()),
+        }
+    }
+
     /// What is logged without `RUST_LOG`.
     pub(crate) fn log_filter(&self) -> &'static str {
         match self.action {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use clap::Args;
-use isphere::app::Isphere;
+use isphere::{app::Isphere, doctor};
 
 use crate::{
     commands::CommandError,
-    config::{Config, address},
+    config::{Config, IsphereFlags, address},
     halves::{bind, isphere::Server},
 };
 
@@ -19,6 +19,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign isphere serve --http 127.0.0.1:8760")]
 pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(super) flags: IsphereFlags,
     /// Serve over HTTP on this address and port; port 0 takes a free one, which the log names
     #[arg(long, value_name = "ADDRESS", value_parser = address)]
     http: Option<String>,
@@ -31,6 +33,9 @@ impl Serve {
             if let Err(error) = isphere.sources.named(*name).await {
                 tracing::warn!(source = name.as_str(), %error, "a source cannot be read; `isphere doctor` says more");
             }
+        }
+        for finding in doctor::out_of_reach(&isphere.settings, &config.policy, &isphere.clock).await {
+            tracing::warn!("{}: {}", finding.subject, finding.message);
         }
         let Some(address) = self.http else {
             return Server::start(isphere, &config)?.stdio().await;

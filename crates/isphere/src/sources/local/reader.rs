@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row, ToSql};
 use sha2::{Digest, Sha256};
 
 use super::error::StoreError;
-use super::profile::{ProfileError, Section, Table, hex};
+use super::profile::{Section, SectionFault, Table, hex};
 use super::projection::Projection;
 use super::store::{FilesFolder, Lease, Store};
 use super::time::TimeUnit;
@@ -246,8 +246,7 @@ impl Reader {
     fn numbered(&self, part: &str) -> Result<Option<Arc<Projection>>, StoreError> {
         let found = self.projections(Table::Messages)?.into_iter().find(|projection| projection.part == part);
         if found.as_ref().is_some_and(|projection| !projection.yields("seq")) {
-            let what = "`select` yields no `seq`, which an index needs; add `rowid AS seq`";
-            return Err(ProfileError::section(Table::Messages, what).into());
+            return Err(self.store.profile_fault(Table::Messages, SectionFault::NoSeq));
         }
         Ok(found)
     }

@@ -339,9 +339,10 @@ impl Search<'_> {
         match self.left_out.entry(chunk) {
             Occupied(known) => Ok(known.into_mut()),
             Vacant(unknown) => {
-                let inactive = match self.asked.include_inactive {
-                    true => None,
-                    false => self.file.posting(self.space, chunk, term(Kind::Inactive, ""))?,
+                let inactive = if self.asked.include_inactive {
+                    None
+                } else {
+                    self.file.posting(self.space, chunk, term(Kind::Inactive, ""))?
                 };
                 Ok(unknown.insert(inactive.unwrap_or_else(|| Offsets::first(0))))
             }

@@ -36,15 +36,11 @@ impl<'a> Lookup<'a> {
 
     fn is_there(&mut self, chunk: i64, term: Term) -> Result<bool, IndexError> {
         let same_text = terms_of_same_text(term);
-        let kinds = match self.kinds.get(&(chunk, *same_text.start())) {
-            Some(known) => *known,
-            None => {
-                let terms = self.file.terms_there(self.space, chunk, &same_text)?;
-                let kinds = terms.into_iter().fold(0, |kinds, term| kinds | kind_bit(term));
-                self.kinds.insert((chunk, *same_text.start()), kinds);
-                kinds
-            }
-        };
-        Ok(kinds & kind_bit(term) != 0)
+        let text = (chunk, *same_text.start());
+        if !self.kinds.contains_key(&text) {
+            let terms = self.file.terms_there(self.space, chunk, &same_text)?;
+            self.kinds.insert(text, terms.into_iter().fold(0, |kinds, term| kinds | kind_bit(term)));
+        }
+        Ok(self.kinds[&text] & kind_bit(term) != 0)
     }
 }
