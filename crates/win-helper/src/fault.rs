@@ -1,5 +1,7 @@
 //! What can go wrong with a request, and the contract's code for each.
 
+use std::time::Duration;
+
 use thiserror::Error;
 
 use crate::desktop::WindowHandle;
@@ -43,8 +45,8 @@ pub enum Fault {
     )]
     TimedOut(u64),
     /// stdin did not end.
-    #[error("no complete request came within {0} ms; write one JSON object to stdin and close it")]
-    NoRequest(u64),
+    #[error("no complete request came within {0:?}; write one JSON object to stdin and close it")]
+    NoRequest(Duration),
     /// No window scores high enough to be taken for the client's.
     #[error(
         "no matching iSphere window found; sign in to the client, or name a window with hwnd (see scan_windows)"

@@ -5,9 +5,13 @@
 //! `program → ops → desktop, assembly`: an op holds its arguments, its data and its rules, and calls no operating
 //! system itself. [`desktop`] is the one door to Windows, and on other systems a closed one.
 
+pub mod assembly;
 pub mod client;
+pub mod data_file;
 pub mod desktop;
+pub mod entrypoints;
 pub mod fault;
+pub mod labels;
 pub mod ops;
 pub mod program;
 pub mod progress;

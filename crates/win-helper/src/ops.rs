@@ -2,6 +2,8 @@
 
 pub mod dump_uia;
 pub mod probe_client_runtime;
+pub mod probe_send_entrypoints;
+pub mod probe_send_uia_controls;
 pub mod scan_windows;
 pub mod self_check;
 pub mod version;
@@ -13,8 +15,15 @@ use crate::progress::Progress;
 use crate::protocol::object;
 
 /// The names of all ops.
-pub const NAMES: [&str; 5] =
-    [version::NAME, self_check::NAME, scan_windows::NAME, dump_uia::NAME, probe_client_runtime::NAME];
+pub const NAMES: [&str; 7] = [
+    version::NAME,
+    self_check::NAME,
+    scan_windows::NAME,
+    dump_uia::NAME,
+    probe_client_runtime::NAME,
+    probe_send_entrypoints::NAME,
+    probe_send_uia_controls::NAME,
+];
 
 /// An op with its arguments.
 #[derive(Debug)]
@@ -29,6 +38,10 @@ pub enum Operation {
     DumpUia(dump_uia::Arguments),
     /// Lists the client's processes.
     ProbeClientRuntime(probe_client_runtime::Arguments),
+    /// Looks for methods in the client's files.
+    ProbeSendEntrypoints(probe_send_entrypoints::Arguments),
+    /// Looks for the controls that sending needs.
+    ProbeSendUiaControls(probe_send_uia_controls::Arguments),
 }
 
 /// The `data` of a response.
@@ -41,6 +54,8 @@ pub enum Data {
     ScanWindows(scan_windows::Data),
     DumpUia(dump_uia::Data),
     ProbeClientRuntime(probe_client_runtime::Data),
+    ProbeSendEntrypoints(probe_send_entrypoints::Data),
+    ProbeSendUiaControls(probe_send_uia_controls::Data),
 }
 
 /// The arguments of an op that has none.
@@ -75,6 +90,12 @@ impl Operation {
             probe_client_runtime::NAME => {
                 probe_client_runtime::Arguments::parse(WHAT, arguments).map(Self::ProbeClientRuntime)
             }
+            probe_send_entrypoints::NAME => {
+                probe_send_entrypoints::Arguments::parse(WHAT, arguments).map(Self::ProbeSendEntrypoints)
+            }
+            probe_send_uia_controls::NAME => {
+                probe_send_uia_controls::Arguments::parse(WHAT, arguments).map(Self::ProbeSendUiaControls)
+            }
             _ => Err(Fault::UnsupportedOp),
         }
     }
@@ -89,16 +110,28 @@ impl Operation {
             Self::ProbeClientRuntime(arguments) => {
                 probe_client_runtime::run(arguments, progress).map(Data::ProbeClientRuntime)
             }
+            Self::ProbeSendEntrypoints(arguments) => {
+                probe_send_entrypoints::run(arguments, progress).map(Data::ProbeSendEntrypoints)
+            }
+            Self::ProbeSendUiaControls(arguments) => {
+                probe_send_uia_controls::run(arguments, progress).map(Data::ProbeSendUiaControls)
+            }
         }
     }
 
-    /// How to answer from what was found when the time limit passed: for the ops that read a tree, from the part of
-    /// it that was read.
-    pub fn so_far(&self) -> impl FnOnce(&Progress) -> Option<Data> + use<> {
-        let reads_tree = match self {
-            Self::DumpUia(_) => true,
-            Self::Version | Self::SelfCheck | Self::ScanWindows(_) | Self::ProbeClientRuntime(_) => false,
-        };
-        move |progress| if reads_tree { dump_uia::so_far(progress).map(Data::DumpUia) } else { None }
+    /// How to answer, when the time limit passed, from what `progress` has: the ops that read a tree do so from the
+    /// part of it that was read, the others cannot.
+    pub fn so_far(&self) -> fn(&Progress) -> Option<Data> {
+        match self {
+            Self::DumpUia(_) => |progress| dump_uia::so_far(progress).map(Data::DumpUia),
+            Self::ProbeSendUiaControls(_) => {
+                |progress| probe_send_uia_controls::so_far(progress).map(Data::ProbeSendUiaControls)
+            }
+            Self::Version
+            | Self::SelfCheck
+            | Self::ScanWindows(_)
+            | Self::ProbeClientRuntime(_)
+            | Self::ProbeSendEntrypoints(_) => |_| None,
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::protocol::{self, Identity, MOST_REQUEST_BYTES, Request, Response};
 use crate::watchdog;
 
 /// How long a request may take to arrive, in milliseconds.
-const STDIN_LIMIT_MS: u64 = 10_000;
+const STDIN_LIMIT: Duration = Duration::from_secs(10);
 
 const USAGE: &str = "ISphereWinHelper takes no arguments: write one JSON request (protocol isphere.helper.v1) to its \
                      stdin and close it; the response comes on stdout.\n";
@@ -27,7 +27,7 @@ pub fn run() -> ExitCode {
         return ExitCode::from(2);
     }
     let started = Instant::now();
-    let response = match read_request() {
+    let response = match read_request(std::io::stdin(), STDIN_LIMIT) {
         Ok(bytes) => answer(&bytes, started),
         Err(fault) => Response::new(Identity::default(), Err(fault), Vec::new()),
     };
@@ -56,28 +56,29 @@ pub fn answer(request: &[u8], started: Instant) -> Response {
     Response::new(identity, outcome, progress.warnings())
 }
 
-/// Reads stdin to its end, or up to the first byte that is too many. It is read in a thread of its own, because a
+/// Reads `input` to its end, or up to the first byte that is too many. It is read in a thread of its own, because a
 /// caller that never closes it must not hold this process for ever.
-fn read_request() -> Result<Vec<u8>, Fault> {
+fn read_request(input: impl Read + Send + 'static, limit: Duration) -> Result<Vec<u8>, Fault> {
     let (done, request) = sync_channel(1);
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let most = MOST_REQUEST_BYTES as u64 + 8;
-        let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
+        // Room for a byte order mark, and for one byte too many.
+        let most = MOST_REQUEST_BYTES as u64 + 4;
+        let read = input.take(most).read_to_end(&mut bytes);
         // Nobody listens any more when the limit passed.
         let _ = done.send(read.map(|_| bytes));
     });
-    match request.recv_timeout(Duration::from_millis(STDIN_LIMIT_MS)) {
+    match request.recv_timeout(limit) {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) => {
             diagnose(&format!("stdin could not be read: {error}\n"));
             Err(Fault::InvalidRequest("stdin could not be read; write one JSON object to it".to_owned()))
         }
-        Err(_) => Err(Fault::NoRequest(STDIN_LIMIT_MS)),
+        Err(_) => Err(Fault::NoRequest(limit)),
     }
 }
 
-/// Writes the response as one line, all at once or not at all.
+/// Writes the response as one line.
 fn write(response: &Response) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(response)?;
     line.push(b'\n');
@@ -89,4 +90,54 @@ fn write(response: &Response) -> std::io::Result<()> {
 /// Writes to stderr, where diagnosis goes. That it cannot be written is nothing to fail for.
 fn diagnose(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{Receiver, channel};
+
+    const LONG: Duration = Duration::from_mins(1);
+    const SHORT: Duration = Duration::from_millis(20);
+
+    /// An input that has nothing to read before its sender is dropped, then ends.
+    struct Open(Receiver<()>);
+
+    impl Read for Open {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Ok(self.0.recv().map_or(0, |()| 0))
+        }
+    }
+
+    /// An input that cannot be read.
+    struct Broken;
+
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("a test's own"))
+        }
+    }
+
+    #[test]
+    fn an_input_that_ends_is_read_whole() {
+        assert_eq!(read_request(&b"{}"[..], LONG), Ok(b"{}".to_vec()));
+    }
+
+    #[test]
+    fn an_input_that_never_ends_is_not_waited_for() {
+        let (_open, held) = channel();
+        assert_eq!(read_request(Open(held), SHORT), Err(Fault::NoRequest(SHORT)));
+    }
+
+    #[test]
+    fn an_input_without_end_is_read_up_to_the_limit() {
+        let read = read_request(std::io::repeat(b' '), LONG).unwrap();
+        assert_eq!(read.len(), MOST_REQUEST_BYTES + 4);
+    }
+
+    #[test]
+    fn an_input_that_cannot_be_read_is_refused_without_the_systems_words() {
+        let Err(Fault::InvalidRequest(message)) = read_request(Broken, LONG) else { panic!("not refused") };
+        assert!(!message.contains("a test's own"));
+    }
 }

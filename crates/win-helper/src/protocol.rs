@@ -132,7 +132,7 @@ fn understand(text: &str) -> Result<(u64, Operation), Fault> {
 }
 
 /// Refuses a number outside `range`; numbers are refused, not clamped.
-pub fn within<N: PartialOrd + std::fmt::Display>(
+pub fn within<N: Copy + PartialOrd + std::fmt::Display>(
     field: &str,
     number: N,
     range: std::ops::RangeInclusive<N>,

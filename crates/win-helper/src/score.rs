@@ -2,10 +2,10 @@
 //!
 //! | finding | points |
 //! |---|---|
-//! | its process has one of the client's names | 60 |
-//! | else: its process has loaded one of the client's libraries | 40 |
 //! | its title contains `iSphere` | 20 |
 //! | its class begins with `WindowsForms10.Window.` | 10 |
+//! | its process has one of the client's names | 60 |
+//! | else, when title or class have points: its process has loaded one of the client's files | 40 |
 //!
 //! Case does not count. So a browser that shows a page called iSphere has 20 points, and a renamed client still 60.
 
@@ -16,18 +16,22 @@ use crate::desktop::{Module, Window};
 pub const CANDIDATE: u8 = 60;
 /// From this score on a window is listed among others.
 pub const LISTED: u8 = 20;
+/// From this score on a hidden window is listed: the client's own, put away into the notification area. Every program
+/// has hidden windows of its input method and its framework besides, which have the points of their process.
+pub const LISTED_HIDDEN: u8 = 80;
 
-/// The score of a window. `modules` is asked for the files of its process only when the name does not tell.
+/// The score of a window. `modules` is asked for the files of its process only when they could make the window a
+/// candidate: to look into every process of a desktop takes long, and concerns nobody.
 pub fn score(window: &Window, modules: impl FnOnce() -> Vec<Module>) -> u8 {
+    let title = if contains_ignoring_case(&window.title, client::TITLE_WORD) { 20 } else { 0 };
+    let class = if starts_ignoring_case(&window.class_name, client::WINDOW_CLASS_PREFIX) { 10 } else { 0 };
     let program = if is_client_process(&window.process_name) {
         60
-    } else if modules().iter().any(|module| is_client_library(&module.name)) {
+    } else if title + class > 0 && modules().iter().any(|module| is_client_file(&module.name)) {
         40
     } else {
         0
     };
-    let title = if contains_ignoring_case(&window.title, client::TITLE_WORD) { 20 } else { 0 };
-    let class = if starts_ignoring_case(&window.class_name, client::WINDOW_CLASS_PREFIX) { 10 } else { 0 };
     program + title + class
 }
 
@@ -35,8 +39,7 @@ fn is_client_process(name: &str) -> bool {
     client::PROCESS_NAMES.iter().any(|known| known.eq_ignore_ascii_case(client::without_exe(name)))
 }
 
-/// Whether a file is one of the client's; its program counts by its process' name already.
-fn is_client_library(name: &str) -> bool {
+fn is_client_file(name: &str) -> bool {
     client::KEY_FILES.iter().any(|known| known.eq_ignore_ascii_case(name))
 }
 
@@ -76,7 +79,7 @@ mod tests {
     fn each_finding_has_its_points() {
         assert_eq!(scored("notepad", "Untitled", "Notepad", "ntdll.dll"), 0);
         assert_eq!(scored("IMPlatformClient", "", "", ""), 60);
-        assert_eq!(scored("renamed", "", "", "smack.dll"), 40);
+        assert_eq!(scored("renamed", "", CLASS, "smack.dll"), 40 + 10);
         assert_eq!(scored("", "iSphere", "", ""), 20);
         assert_eq!(scored("", "", CLASS, ""), 10);
     }
@@ -99,7 +102,9 @@ mod tests {
     }
 
     #[test]
-    fn modules_are_not_asked_for_when_the_name_tells() {
-        score(&window("importal", "", ""), || panic!("asked for modules"));
+    fn modules_are_not_asked_for_when_they_would_decide_nothing() {
+        for window in [window("importal", "iSphere", CLASS), window("notepad", "Untitled", "Notepad")] {
+            score(&window, || panic!("asked for modules"));
+        }
     }
 }

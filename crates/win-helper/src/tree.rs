@@ -51,7 +51,7 @@ pub struct Element {
 /// The children that one call gave.
 #[derive(Debug)]
 pub struct Children<H> {
-    /// Each with its handle, at most as many as were asked for.
+    /// Each with its handle, at most as many as were asked for; none when 0 were.
     pub read: Vec<(H, Element)>,
     /// Whether there are more.
     pub more: bool,
@@ -96,25 +96,23 @@ pub fn walk<H>(
             reached.depth = true;
             continue;
         }
-        if nodes == limits.max_nodes {
-            reached.nodes = true;
-            break;
-        }
+        // With no room left this only asks whether there are more.
         let most = limits.max_children.min(limits.max_nodes - nodes);
         let Ok(found) = children(&handle, most) else {
             reached.unreadable += 1;
             continue;
         };
-        if found.more {
-            reached.children |= most == limits.max_children;
-            reached.nodes |= most < limits.max_children;
-        }
+        reached.children |= found.more && most == limits.max_children;
+        reached.nodes |= found.more && most < limits.max_children;
         let (handles, elements): (Vec<H>, Vec<Element>) = found.read.into_iter().take(most).unzip();
         nodes += elements.len();
         let Some(added) = progress.tree().as_mut().and_then(|tree| tree.add(Some(index), elements)) else {
             reached.text = true;
             break;
         };
+        if reached.nodes {
+            break;
+        }
         waiting.extend(handles.into_iter().zip(added).map(|(handle, index)| (handle, index, depth + 1)));
     }
     reached.report(limits, progress);
@@ -269,5 +267,176 @@ impl Serialize for Siblings<'_> {
             written.serialize_element(&Subtree { tree: self.tree, index })?;
         }
         written.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    const ALL: Limits = Limits { max_depth: 60, max_children: 5_000, max_nodes: 20_000 };
+
+    fn named(name: &str) -> Element {
+        Element { name: name.to_owned(), ..Element::default() }
+    }
+
+    /// Walks a tree in which each element has children as `width` says for its depth, and counts the calls.
+    fn walk_wide(width: &[usize], limits: Limits) -> (Tree, Vec<&'static str>, usize) {
+        let progress = Progress::default();
+        let mut calls = 0;
+        walk((0, named("0")), limits, &progress, |depth, most| {
+            calls += 1;
+            let width = width.get(*depth).copied().unwrap_or(0);
+            let child = (depth + 1, named(&(depth + 1).to_string()));
+            Ok(Children { read: vec![child; width.min(most)], more: width > most })
+        });
+        let codes = progress.warnings().iter().map(|warning| warning.code).collect();
+        let tree = progress.tree().take().unwrap();
+        (tree, codes, calls)
+    }
+
+    fn written(tree: &Tree) -> Value {
+        serde_json::to_value(tree).unwrap()
+    }
+
+    /// An element's name with its children in brackets.
+    fn outline(element: &Value) -> String {
+        let children: Vec<String> = element["children"].as_array().unwrap().iter().map(outline).collect();
+        format!("{}({})", element["name"].as_str().unwrap(), children.join(" "))
+    }
+
+    #[test]
+    fn an_element_is_written_with_all_its_facts() {
+        let progress = Progress::default();
+        let element = Element {
+            name: "发送".to_owned(),
+            control_type: "Button".to_owned(),
+            automation_id: "btnSend".to_owned(),
+            class_name: "BUTTON".to_owned(),
+            framework_id: "WinForm".to_owned(),
+            is_enabled: true,
+            is_offscreen: false,
+            is_password: false,
+            bounds: Some(Bounds { x: -1, y: 2, width: 3, height: 4 }),
+        };
+        walk(((), element), ALL, &progress, |(), _| Ok(Children { read: Vec::new(), more: false }));
+        assert_eq!(
+            written(progress.tree().as_ref().unwrap()),
+            json!({
+                "name": "发送", "control_type": "Button", "automation_id": "btnSend", "class_name": "BUTTON",
+                "framework_id": "WinForm", "is_enabled": true, "is_offscreen": false,
+                "bounds": {"x": -1, "y": 2, "width": 3, "height": 4}, "children": [],
+            })
+        );
+    }
+
+    #[test]
+    fn children_are_written_inside_their_parent_in_their_order() {
+        let progress = Progress::default();
+        walk(("r", named("r")), ALL, &progress, |parent, _| {
+            let names: &[&str] = match *parent {
+                "r" => &["a", "b", "c"],
+                "a" => &["a1"],
+                "c" => &["c1", "c2"],
+                _ => &[],
+            };
+            Ok(Children { read: names.iter().map(|name| (*name, named(name))).collect(), more: false })
+        });
+        let tree = progress.tree().take().unwrap();
+        assert_eq!(outline(&written(&tree)), "r(a(a1()) b() c(c1() c2()))");
+    }
+
+    #[test]
+    fn one_call_is_made_for_each_element() {
+        let (tree, codes, calls) = walk_wide(&[3, 3, 3], ALL);
+        assert_eq!((tree.node_count(), calls), (40, 40));
+        assert!(!tree.is_truncated() && codes.is_empty());
+    }
+
+    #[test]
+    fn nothing_is_asked_for_below_the_greatest_depth() {
+        let (tree, codes, calls) = walk_wide(&[2, 2, 2], Limits { max_depth: 1, ..ALL });
+        assert_eq!((tree.node_count(), calls), (3, 1));
+        assert!(tree.is_truncated());
+        assert_eq!(codes, ["MAX_DEPTH"]);
+        assert_eq!(walk_wide(&[2], Limits { max_depth: 0, ..ALL }).2, 0);
+    }
+
+    #[test]
+    fn children_beyond_their_number_are_left_out() {
+        let (tree, codes, _) = walk_wide(&[5], Limits { max_children: 3, ..ALL });
+        assert_eq!(tree.node_count(), 4);
+        assert!(tree.is_truncated());
+        assert_eq!(codes, ["MAX_CHILDREN"]);
+    }
+
+    #[test]
+    fn elements_beyond_their_number_are_left_out_the_deepest_first() {
+        let (tree, codes, _) = walk_wide(&[3, 3], Limits { max_nodes: 6, ..ALL });
+        assert_eq!(tree.node_count(), 6);
+        assert!(tree.elements().take(4).all(|element| element.name != "2"));
+        assert_eq!(codes, ["MAX_NODES"]);
+    }
+
+    #[test]
+    fn a_tree_of_exactly_the_greatest_numbers_is_whole() {
+        let (tree, codes, _) = walk_wide(&[3], Limits { max_children: 3, max_nodes: 4, max_depth: 2 });
+        assert_eq!((tree.node_count(), tree.is_truncated()), (4, false), "{codes:?}");
+    }
+
+    #[test]
+    fn an_element_that_went_away_leaves_out_what_was_below_it_and_no_more() {
+        let progress = Progress::default();
+        walk((0, named("0")), ALL, &progress, |depth, _| match depth {
+            0 => Ok(Children { read: vec![(1, named("gone")), (2, named("here"))], more: false }),
+            1 => Err(Unreadable),
+            2 => Ok(Children { read: vec![(3, named("below"))], more: false }),
+            _ => Ok(Children { read: Vec::new(), more: false }),
+        });
+        let tree = progress.tree().take().unwrap();
+        assert_eq!((tree.node_count(), tree.is_truncated()), (4, true));
+        assert_eq!(progress.warnings()[0].code, "ELEMENT_NOT_READABLE");
+    }
+
+    #[test]
+    fn the_name_of_a_password_field_is_not_kept() {
+        let progress = Progress::default();
+        let element = Element { is_password: true, automation_id: "pwd".to_owned(), ..named("hunter2") };
+        walk(((), element), ALL, &progress, |(), _| Ok(Children { read: Vec::new(), more: false }));
+        let tree = progress.tree().take().unwrap();
+        let element = tree.elements().next().unwrap();
+        assert_eq!((element.name.as_str(), element.automation_id.as_str()), ("", "pwd"));
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let progress = Progress::default();
+        walk(((), named(&"张".repeat(1_001))), ALL, &progress, |(), _| {
+            Ok(Children { read: Vec::new(), more: false })
+        });
+        let tree = progress.tree().take().unwrap();
+        assert_eq!(tree.elements().next().unwrap().name, format!("{}…", "张".repeat(1_000)));
+    }
+
+    #[test]
+    fn the_texts_of_a_tree_have_a_bound_together() {
+        let progress = Progress::default();
+        let long = "张".repeat(MOST_TEXT_CHARS);
+        let children = MOST_TEXT_BYTES / long.len() + 1;
+        walk((0, named("")), ALL, &progress, |depth, most| {
+            let width = if *depth == 0 { children } else { 0 };
+            Ok(Children { read: vec![(depth + 1, named(&long)); width.min(most)], more: false })
+        });
+        let tree = progress.tree().take().unwrap();
+        assert_eq!((tree.node_count(), tree.is_truncated()), (1, true));
+        assert_eq!(progress.warnings()[0].code, "MAX_TEXT");
+    }
+
+    #[test]
+    fn a_tree_of_the_greatest_depth_can_be_read_by_a_common_json_reader() {
+        let (tree, _, _) = walk_wide(&[1; 60], ALL);
+        let text = serde_json::to_string(&json!({"data": {"root": written(&tree)}})).unwrap();
+        assert!(serde_json::from_str::<Value>(&text).is_ok());
     }
 }

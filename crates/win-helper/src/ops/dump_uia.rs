@@ -48,15 +48,20 @@ impl Arguments {
     /// Reads them, strictly.
     pub fn parse(what: &str, json: &str) -> Result<Self, Fault> {
         let arguments: Self = object(what, json)?;
-        within("max_depth", arguments.max_depth, 0..=MOST_DEPTH)?;
-        within("max_children", arguments.max_children, 1..=MOST_CHILDREN)?;
-        within("max_nodes", arguments.max_nodes, 1..=MOST_NODES)?;
+        check(arguments.limits())?;
         Ok(arguments)
     }
 
     fn limits(&self) -> Limits {
         Limits { max_depth: self.max_depth, max_children: self.max_children, max_nodes: self.max_nodes }
     }
+}
+
+/// Refuses limits that are out of bounds.
+pub fn check(limits: Limits) -> Result<(), Fault> {
+    within("max_depth", limits.max_depth, 0..=MOST_DEPTH)?;
+    within("max_children", limits.max_children, 1..=MOST_CHILDREN)?;
+    within("max_nodes", limits.max_nodes, 1..=MOST_NODES)
 }
 
 /// Reads the tree of the named window, or of the only candidate.
@@ -93,15 +98,18 @@ fn data(progress: &Progress) -> Option<Data> {
     Some(Data { hwnd, node_count: root.node_count(), truncated: root.is_truncated(), root })
 }
 
-fn default_depth() -> usize {
+/// How deep a tree is read unless the request says otherwise.
+pub fn default_depth() -> usize {
     8
 }
 
-fn default_children() -> usize {
+/// How many children of an element are read unless the request says otherwise.
+pub fn default_children() -> usize {
     200
 }
 
-fn default_nodes() -> usize {
+/// How many elements are read unless the request says otherwise.
+pub fn default_nodes() -> usize {
     5_000
 }
 

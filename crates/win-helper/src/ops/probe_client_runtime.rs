@@ -191,3 +191,58 @@ fn default_modules() -> usize {
 fn yes() -> bool {
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desktop::{Bounds, WindowHandle};
+
+    fn module(name: &str) -> Module {
+        Module { name: name.to_owned(), path: format!("C:\\Impp\\{name}") }
+    }
+
+    #[test]
+    fn the_files_of_the_client_are_found_whatever_their_case() {
+        let presence = presence(&[module("SMACK.DLL"), module("ntdll.dll")]);
+        assert_eq!(presence.len(), client::KEY_FILES.len());
+        assert!(presence["smack.dll"] && !presence["IMPP.Service.dll"]);
+    }
+
+    #[test]
+    fn a_process_is_named_with_or_without_exe_and_in_any_case() {
+        let arguments =
+            Arguments::parse("args", r#"{"process_names": ["implatformclient.exe", "iSphere"]}"#).unwrap();
+        let process = |name: &str| Process { pid: 1, name: name.to_owned() };
+        assert!(arguments.names(&process("IMPlatformClient")) && arguments.names(&process("isphere")));
+        assert!(!arguments.names(&process("iSphere2")));
+    }
+
+    #[test]
+    fn modules_beyond_their_number_are_left_out_with_a_warning() {
+        let progress = Progress::default();
+        let modules = at_most(vec![module("a"), module("b"), module("c")], 2, 7, &progress);
+        assert_eq!(modules.len(), 2);
+        assert_eq!(progress.warnings()[0].code, "MAX_MODULES");
+    }
+
+    #[test]
+    fn the_main_window_is_the_topmost_visible_one_with_a_title() {
+        let window = |pid, title: &str, visible| Window {
+            hwnd: WindowHandle(1),
+            pid,
+            process_name: String::new(),
+            title: title.to_owned(),
+            class_name: String::new(),
+            visible,
+            bounds: Bounds::default(),
+        };
+        let windows = [
+            window(2, "other", true),
+            window(1, "", true),
+            window(1, "hidden", false),
+            window(1, "main", true),
+        ];
+        assert_eq!(main_window_title(1, &windows), "main");
+        assert_eq!(main_window_title(3, &windows), "");
+    }
+}

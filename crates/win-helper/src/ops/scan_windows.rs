@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::desktop::{self, Bounds, Module, Window, WindowHandle};
 use crate::fault::Fault;
 use crate::progress::Progress;
-use crate::score::{CANDIDATE, LISTED, score};
+use crate::score::{CANDIDATE, LISTED, LISTED_HIDDEN, score};
 
 /// The op's name.
 pub const NAME: &str = "scan_windows";
@@ -44,11 +44,14 @@ pub struct Scored {
     score: u8,
 }
 
-/// Lists the windows with at least [`LISTED`] points, or all visible ones as well. Windows of one score stay in the
-/// order of the screen, the topmost first.
+/// Lists the windows with at least [`LISTED`] points, or all visible ones as well; of hidden windows only those with
+/// [`LISTED_HIDDEN`] points. Windows of one score stay in the order of the screen, the topmost first.
 pub fn run(arguments: &Arguments, progress: &Progress) -> Result<Data, Fault> {
     let mut windows = scored(NAME, progress)?;
-    windows.retain(|window| window.score >= LISTED || (arguments.include_all_visible && window.visible));
+    windows.retain(|window| {
+        let least = if window.visible { LISTED } else { LISTED_HIDDEN };
+        window.score >= least || (arguments.include_all_visible && window.visible)
+    });
     windows.sort_by_key(|window| std::cmp::Reverse(window.score));
     let truncated = windows.len() > MOST_WINDOWS;
     if truncated {
@@ -100,5 +103,43 @@ impl Scored {
     fn new(window: Window, score: u8) -> Self {
         let Window { hwnd, pid, process_name, title, class_name, visible, bounds } = window;
         Self { hwnd, pid, process_name, title, class_name, visible, bounds, score }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(hwnd: u32, visible: bool, score: u8) -> Scored {
+        Scored {
+            hwnd: WindowHandle(hwnd),
+            pid: 1,
+            process_name: String::new(),
+            title: String::new(),
+            class_name: String::new(),
+            visible,
+            bounds: Bounds::default(),
+            score,
+        }
+    }
+
+    #[test]
+    fn the_only_visible_window_with_sixty_points_is_meant() {
+        let windows = [window(1, true, 59), window(2, true, 60), window(3, false, 90)];
+        assert_eq!(choose(&windows), Ok(WindowHandle(2)));
+    }
+
+    #[test]
+    fn without_such_a_window_none_is_guessed() {
+        let windows = [window(1, true, 59), window(3, false, 90)];
+        assert_eq!(choose(&windows), Err(Fault::NoCandidate));
+        assert_eq!(Fault::NoCandidate.code(), "WINDOW_NOT_FOUND");
+    }
+
+    #[test]
+    fn several_such_windows_are_told_apart_by_nobody_but_the_caller() {
+        let error = choose(&[window(1, true, 60), window(0xa0, true, 90)]).unwrap_err();
+        assert_eq!(error.code(), "AMBIGUOUS_WINDOW");
+        assert!(error.to_string().contains("0x00000001, 0x000000A0"), "{error}");
     }
 }
