@@ -18,7 +18,7 @@ use helper_double::{VERSION, client, settings};
 use isphere::helper::{DumpArguments, HelperClient, HelperError};
 
 /// Far longer than anything here takes.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 const DUMP: &str = r#"{"hwnd":"0x00000001","root":{"name":"","control_type":"Window","automation_id":"","class_name":"","children":[]}}"#;
 
 async fn version(script: &str) -> Result<String, HelperError> {

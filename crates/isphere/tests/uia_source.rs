@@ -149,7 +149,7 @@ async fn a_login_form_says_that_nobody_is_signed_in() {
 #[tokio::test]
 async fn without_a_profile_only_the_state_is_known() {
     let error = down(&Desk::new(&shown().dump(), None)).await.to_string();
-    assert!(error.contains("is signed in") && error.contains("propose-profile"), "{error}");
+    assert!(error.contains("signed in") && error.contains("propose-profile"), "{error}");
 }
 
 #[tokio::test]

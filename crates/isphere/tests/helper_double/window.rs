@@ -1,4 +1,5 @@
 //! A client's window as `dump_uia` tells it, built from names.
+#![allow(clippy::needless_pass_by_value, reason = "a tree of a test reads better with the values themselves")]
 
 use serde_json::{Value, json};
 

@@ -96,7 +96,7 @@ impl Uia {
             ));
         }
         let profile = profile.ok_or_else(|| SourceError::Unavailable {
-            message: "somebody is signed in to the client, but no selector profile says what its window shows; its operator has to \
+            message: "somebody seems to be signed in to the client, but no selector profile says what its window shows; its operator has to \
                       propose one with `countersign isphere helper propose-profile` and set [isphere.uia] profile"
                 .to_owned(),
             retryable: false,
@@ -113,17 +113,11 @@ impl Uia {
 
     async fn messages_page(&self, query: &MessageQuery<'_>) -> Result<Page<Message>, SourceError> {
         let seen = self.look().await?;
-        let messages = rows::messages(&seen.dump, &seen.profile)?;
-        let start = match query.after {
-            None => 0,
-            Some(position) => place_after(&messages, position)?,
-        };
-        let keyword = query.keyword.map(search::fold);
-        let open = messages.first().map(|message| message.conversation_id.clone());
+        let open = rows::open_conversation(&seen.dump, &seen.profile)?;
+        let start = query.after.map_or(Ok(0), |position| place_after(&open.messages, position))?;
         let mut warnings = seen.warnings.clone();
-        if let (Some(wanted), Some(open)) = (query.conversation_id, &open)
-            && wanted != open
-        {
+        let is_open = query.conversation_id.is_none_or(|id| id == open.name);
+        if !is_open {
             warnings.push(Warning::new(
                 "NOT_OPEN",
                 "the window shows only the open conversation; open this one in the client to read it",
@@ -135,21 +129,17 @@ impl Uia {
                 "the window gives no times, so nothing is known to be later than since",
             ));
         }
-        let conversations = match query.conversation_type {
-            Some(_) => rows::conversations(&seen.dump, &seen.profile)?.items,
-            None => Vec::new(),
-        };
-        let type_of = |id: &str| {
-            conversations
+        let is_of_type = match query.conversation_type {
+            None => true,
+            Some(wanted) => rows::conversations(&seen.dump, &seen.profile)?
+                .items
                 .iter()
-                .find(|known| known.conversation_id == id)
-                .map(|known| known.conversation_type)
+                .any(|known| known.conversation_id == open.name && known.conversation_type == wanted),
         };
-        let wanted = messages.into_iter().skip(start).filter(|message| {
-            query.conversation_id.is_none_or(|id| id == message.conversation_id)
-                && query
-                    .conversation_type
-                    .is_none_or(|wanted| type_of(&message.conversation_id) == Some(wanted))
+        let keyword = query.keyword.map(search::fold);
+        let wanted = open.messages.into_iter().skip(start).filter(|message| {
+            is_open
+                && is_of_type
                 && query.since_ms.is_none_or(|since| message.at_ms() >= since)
                 && keyword.as_ref().is_none_or(|keyword| message.says(keyword))
         });
@@ -230,7 +220,7 @@ impl Source for Uia {
     fn message<'a>(&'a self, message_id: &'a str) -> Answer<'a, Option<Message>> {
         async move {
             let seen = self.look().await?;
-            let mut all = rows::messages(&seen.dump, &seen.profile)?.into_iter();
+            let mut all = rows::open_conversation(&seen.dump, &seen.profile)?.messages.into_iter();
             Ok(all.find(|message| message.message_id == message_id))
         }
         .boxed()

@@ -59,7 +59,7 @@ pub fn groups(dump: &Dump, profile: &Profile) -> Result<Named<Group>, SourceErro
 pub fn conversations(dump: &Dump, profile: &Profile) -> Result<Named<Conversation>, SourceError> {
     let mut listed = listed("conversations", dump, profile.conversations.as_ref())?;
     if let Some(messages) = &profile.messages
-        && let Ok(open) = open_conversation(dump, messages)
+        && let Ok(open) = open_name(dump, messages)
         && listed.items.iter().all(|(name, _)| *name != open)
     {
         listed.items.push((open, None));
@@ -77,15 +77,24 @@ pub fn conversations(dump: &Dump, profile: &Profile) -> Result<Named<Conversatio
     }))
 }
 
-/// The messages of the open conversation, the newest first, which is the last on the screen. Their ids are digests of what
-/// they say, counted where several say the same.
-pub fn messages(dump: &Dump, profile: &Profile) -> Result<Vec<Message>, SourceError> {
+/// The open conversation.
+#[derive(Debug)]
+pub struct Open {
+    /// Its name, which is its id.
+    pub name: String,
+    /// Its messages, the newest first, which is the last on the screen. Their ids are digests of what they say, counted where
+    /// several say the same.
+    pub messages: Vec<Message>,
+}
+
+/// The open conversation with what of it is on the screen.
+pub fn open_conversation(dump: &Dump, profile: &Profile) -> Result<Open, SourceError> {
     let selector = profile.messages.as_ref().ok_or_else(|| SourceError::Unavailable {
         message: "the selector profile of the uia source has no [messages], so none are read; ask another source, or add it"
             .to_owned(),
         retryable: false,
     })?;
-    let conversation = open_conversation(dump, selector)?;
+    let name = open_name(dump, selector)?;
     let container = container("messages", dump, &selector.container())?;
     let mut said: HashMap<String, usize> = HashMap::new();
     let mut messages: Vec<Message> = leaves(container, &selector.rows)
@@ -94,12 +103,12 @@ pub fn messages(dump: &Dump, profile: &Profile) -> Result<Vec<Message>, SourceEr
             let text = part(row, selector.text.as_deref())?.to_owned();
             let sender = selector.sender.as_deref().and_then(|id| part(row, Some(id)));
             let sender = sender.map(clean_name).filter(|name| is_usable_id(name));
-            let content = format!("{conversation}\0{}\0{text}", sender.as_deref().unwrap_or_default());
+            let content = format!("{name}\0{}\0{text}", sender.as_deref().unwrap_or_default());
             let time = said.entry(content.clone()).and_modify(|times| *times += 1).or_insert(1);
             let digest = hex(&Sha256::digest(format!("{content}\0{time}")));
             Some(Message {
                 message_id: format!("uia-{}", &digest[..16]),
-                conversation_id: conversation.clone(),
+                conversation_id: name.clone(),
                 sender_id: sender.clone(),
                 sender_name: sender,
                 content_type: ContentType::Text,
@@ -113,7 +122,7 @@ pub fn messages(dump: &Dump, profile: &Profile) -> Result<Vec<Message>, SourceEr
         })
         .collect();
     messages.reverse();
-    Ok(messages)
+    Ok(Open { name, messages })
 }
 
 /// The only element on the screen that a selector matches.
@@ -204,7 +213,7 @@ impl Named<Row> {
     }
 }
 
-fn open_conversation(dump: &Dump, messages: &Messages) -> Result<String, SourceError> {
+fn open_name(dump: &Dump, messages: &Messages) -> Result<String, SourceError> {
     let element = match &messages.conversation {
         Some(selector) => container("messages.conversation", dump, selector)?,
         None => &dump.root,

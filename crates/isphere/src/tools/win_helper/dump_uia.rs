@@ -18,7 +18,7 @@ use crate::helper::{Dump, DumpArguments, Element, Reply, is_handle, save};
 use crate::model::Warning;
 use crate::outside;
 use crate::tools::envelope::{Attempt, ENVELOPE_BYTES};
-use crate::tools::{IsphereTools, schemas};
+use crate::tools::{IsphereTools, paging, schemas};
 
 /// Its name.
 pub const NAME: &str = "win_helper_dump_uia";
@@ -205,7 +205,8 @@ fn cleaned(element: Element) -> Element {
 
 /// The first elements, indented by their depth.
 fn summary(shown: &Shown) -> String {
-    let mut text = format!("window {}, {} elements", shown.hwnd, shown.root.walk().count());
+    let elements = paging::counted(shown.root.walk().count(), "element");
+    let mut text = format!("window {}, {elements}", shown.hwnd);
     if let Some(name) = &shown.saved_as {
         // Writing to a String cannot fail, here and below.
         let _ = write!(text, ", kept as {name}");

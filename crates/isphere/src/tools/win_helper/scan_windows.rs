@@ -105,5 +105,5 @@ fn summary(list: &WindowList) -> String {
         let Window { hwnd, process_name, title, score, .. } = window;
         format!("{hwnd} {process_name} \"{title}\" {score}")
     };
-    paging::listing("windows", list.windows.len(), list.windows.iter().map(line), None)
+    paging::listing(paging::counted(list.windows.len(), "window"), list.windows.iter().map(line), None)
 }
