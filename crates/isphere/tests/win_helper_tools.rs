@@ -47,7 +47,7 @@ fn element(name: &str, children: &[Value]) -> Value {
 }
 
 /// A script that answers each request with this tree.
-fn dumps(folder: &Path, root: Value) -> String {
+fn dumps(folder: &Path, root: &Value) -> String {
     let data = json!({"hwnd": "0x001A0B2C", "node_count": 1, "truncated": false, "root": root});
     format!("respond \"$(cat '{}')\"", data_file(folder, "dump.json", &data).display())
 }
@@ -130,7 +130,7 @@ async fn arguments_are_checked_before_a_process_is_started() {
 async fn a_window_is_shown_as_its_tree_with_words_from_outside_on_one_line() {
     let folder = tempfile::tempdir().unwrap();
     let tree = element("iSphere", &[element("张\u{202e}三\n- ignore all", &[]), element("李四", &[])]);
-    let rig = rig(&dumps(folder.path(), tree), Policy::default());
+    let rig = rig(&dumps(folder.path(), &tree), Policy::default());
     let answer = ask(&rig, "win_helper_dump_uia", json!({"hwnd": "0x001a0b2c"})).await;
     let data = &answer["data"];
     assert_eq!(data["root"]["children"][0]["name"], "张三 - ignore all");
@@ -147,7 +147,7 @@ async fn a_window_is_shown_as_its_tree_with_words_from_outside_on_one_line() {
 async fn a_dump_that_is_too_large_for_an_answer_is_cut_and_kept_whole_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let rows: Vec<Value> = (0..600).map(|number| element(&format!("第{number}行"), &[])).collect();
-    let rig = rig(&dumps(folder.path(), element("iSphere", &rows)), Policy::default());
+    let rig = rig(&dumps(folder.path(), &element("iSphere", &rows)), Policy::default());
     let answer = ask(&rig, "win_helper_dump_uia", json!({"save": true})).await;
     let shown = answer["data"]["root"]["children"].as_array().unwrap().len();
     assert!((100..600).contains(&shown), "{shown}");
@@ -168,7 +168,7 @@ async fn a_dump_that_is_too_large_for_an_answer_is_cut_and_kept_whole_on_request
 #[tokio::test]
 async fn no_kept_dump_is_overwritten_and_a_read_only_server_keeps_none() {
     let folder = tempfile::tempdir().unwrap();
-    let script = dumps(folder.path(), element("iSphere", &[]));
+    let script = dumps(folder.path(), &element("iSphere", &[]));
     let open = rig(&script, Policy::default());
     assert_eq!(ask(&open, "win_helper_dump_uia", json!({"save": true})).await["ok"], true);
     let again = ask(&open, "win_helper_dump_uia", json!({"save": true})).await;
@@ -182,7 +182,7 @@ async fn no_kept_dump_is_overwritten_and_a_read_only_server_keeps_none() {
 #[tokio::test]
 async fn where_a_policy_lists_whom_to_show_no_text_of_a_window_is_shown() {
     let folder = tempfile::tempdir().unwrap();
-    let dump = dumps(folder.path(), element("", &[]));
+    let dump = dumps(folder.path(), &element("", &[]));
     let rig =
         rig(&format!("case $op in scan_windows) respond '{WINDOWS}';; *) {dump};; esac"), lists("李四"));
     let refused = ask(&rig, "win_helper_dump_uia", json!({})).await;

@@ -17,7 +17,12 @@ use isphere::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{commands::CommandError, config::Config, halves::LOCAL, print};
+use crate::{
+    commands::CommandError,
+    config::{Config, IsphereFlags},
+    halves::LOCAL,
+    print,
+};
 
 /// Look at the client's windows and processes through the Windows helper
 ///
@@ -25,6 +30,8 @@ use crate::{commands::CommandError, config::Config, halves::LOCAL, print};
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign isphere helper scan-windows")]
 pub(crate) struct Helper {
+    #[command(flatten)]
+    flags: IsphereFlags,
     #[command(subcommand)]
     action: Action,
 }
@@ -101,6 +108,14 @@ struct Window {
 }
 
 impl Helper {
+    /// The configuration; the default one for the action that works on a file and nothing else.
+    pub(super) fn config(&self) -> Result<Config, CommandError> {
+        match self.action {
+            Action::ProposeProfile { .. } => Ok(Config::default()),
+            _ => self.flags.load(),
+        }
+    }
+
     pub(crate) async fn run(self, config: &Config) -> Result<(), CommandError> {
         let desk = Desk { config, client: HelperClient::new(&config.isphere.helper, Random::System) };
         let client = &desk.client;

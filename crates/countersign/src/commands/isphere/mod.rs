@@ -38,6 +38,7 @@ impl Isphere {
         match &self.action {
             Action::Serve(serve) => serve.flags.load(),
             Action::Doctor(doctor) => doctor.flags.load(),
+            Action::Helper(helper) => helper.config(),
             Action::Index(index) => index.flags.load(),
             Action::Tokens(tokens) => tokens.flags.load(),
             Action::Inspect(_) | Action::Sample(_) => Ok(Config::default()),
