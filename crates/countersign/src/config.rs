@@ -203,6 +203,14 @@ mod tests {
             timeout_ms = 1000
             max_file_bytes = 1000
             language = "en"
+            [isphere.helper]
+            program = "helper.exe"
+            arguments = ["-x"]
+            tools = true
+            timeout_ms = 1000
+            dumps_dir = "dumps"
+            [isphere.uia]
+            profile = "uia.toml"
             [isphere.local_readonly]
             store = "store.db"
             profile = "store.profile.toml"

@@ -3,18 +3,22 @@
 
 mod policy;
 mod store;
+mod window;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use govern::clock::Clock;
 use govern::credentials::file::FileTokens;
 use govern::gate::Policy;
 use govern::language::Language;
+use govern::random::Random;
 use serde::Serialize;
 
 use crate::access::Access;
 use crate::audit::key::StateKey;
+use crate::helper::HelperClient;
 use crate::model::SourceName;
 use crate::sending::gate::GateStatus;
 use crate::settings::Settings;
@@ -53,6 +57,7 @@ pub async fn examine(settings: &Settings, policy: &Policy, clock: &Clock) -> Vec
     let mut findings = vec![examiner.state_dir(), examiner.key()];
     findings.extend(examiner.settings());
     findings.extend(examiner.sources(clock).await);
+    findings.push(examiner.helper().await);
     findings.push(examiner.folder("inbound_dir", settings.inbound_dir.as_deref(), INBOUND));
     findings.push(examiner.folder("outbound_dir", settings.outbound_dir.as_deref(), OUTBOUND));
     findings.extend([examiner.operator(), examiner.tokens(), examiner.policy(), examiner.gate()]);
@@ -127,7 +132,8 @@ impl Examiner<'_> {
     }
 
     async fn sources(&self, clock: &Clock) -> Vec<Finding> {
-        let sources = Sources::open(self.settings, clock.clone());
+        let helper = Arc::new(HelperClient::new(&self.settings.helper, Random::System));
+        let sources = Sources::open(self.settings, &helper, clock);
         let mut findings = Vec::new();
         for name in &self.settings.sources {
             let subject = format!("[isphere] sources: {}", name.as_str());
@@ -139,7 +145,8 @@ impl Examiner<'_> {
                     "可以读取，但 mock 是生成的演示数据，不是真实的客户端".to_owned(),
                     "can be read, but mock is a generated organisation, not a real client".to_owned(),
                 )),
-                SourceName::Bridge | SourceName::Network | SourceName::Uia => {
+                SourceName::Uia => findings.extend(self.window(&subject, &sources).await),
+                SourceName::Bridge | SourceName::Network => {
                     findings.extend(sources.named(*name).await.err().map(|error| {
                         self.finding(
                             &subject,

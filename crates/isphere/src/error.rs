@@ -37,6 +37,9 @@ pub enum Error {
         /// `contact:<id>`, `group:<id>` or `conversation:<id>`.
         target_ref: String,
     },
+    /// The operator's policy forbids to show this.
+    #[error("{0}")]
+    NotShown(String),
     /// The configuration allows only the preview of this.
     #[error("{0}")]
     PreviewOnly(String),
@@ -130,7 +133,7 @@ impl Error {
             Self::Source(SourceError::Timeout(_)) | Self::TimedOut { .. } => "TIMEOUT",
             Self::Source(SourceError::NotFound(_)) | Self::TargetNotFound(_) => "TARGET_NOT_FOUND",
             Self::AmbiguousTarget { .. } => "AMBIGUOUS_TARGET",
-            Self::PolicyDenied { .. } => "PERMISSION_DENIED",
+            Self::PolicyDenied { .. } | Self::NotShown(_) => "PERMISSION_DENIED",
             Self::PreviewOnly(_) => "PREVIEW_ONLY",
             Self::WriteNotReady(_) | Self::TargetNotLookedUp(_) => "WRITE_NOT_READY",
             Self::Inbound(error) => error.code(),

@@ -74,6 +74,15 @@ pub(crate) enum CommandError {
     /// The search index cannot be built.
     #[error(transparent)]
     Index(#[from] ::isphere::sources::local::index::IndexError),
+    /// The Windows helper did not do what was asked.
+    #[error("{}", .0.told())]
+    Helper(#[from] ::isphere::helper::HelperError),
+    /// A dump was not kept.
+    #[error(transparent)]
+    Dump(#[from] ::isphere::helper::DumpNotSaved),
+    /// No record could be kept of what was looked at.
+    #[error("what was found is not shown, for no record of it could be kept: {0}")]
+    NotRecorded(String),
     /// The sample store cannot be written.
     #[error(transparent)]
     Sample(#[from] ::isphere::sample::WriteError),

@@ -15,7 +15,11 @@ use govern::{
     random::Random,
     tool::Service,
 };
-use isphere::{app::Isphere, audit::trail::Trail, tools::IsphereTools};
+use isphere::{
+    app::Isphere,
+    audit::trail::Trail,
+    tools::{IsphereTools, win_helper},
+};
 use tokio::net::TcpListener;
 
 use super::LOCAL;
@@ -41,7 +45,8 @@ pub(crate) fn open(config: &Config) -> Result<Arc<Isphere>, CommandError> {
 impl Server {
     /// Starts recording, and listens for the signals to end.
     pub(crate) fn start(isphere: Arc<Isphere>, config: &Config) -> Result<Self, CommandError> {
-        let gate = Arc::new(Gate::new(&config.policy, IsphereTools::tools()));
+        let policy = win_helper::policy(&isphere.settings, &config.policy);
+        let gate = Arc::new(Gate::new(&policy, IsphereTools::tools()));
         let trail = Trail::open(&isphere.settings.state_dir, isphere.key.clone(), isphere.clock.clone())?;
         let (recorder, flusher) = Recorder::start(Arc::new(trail));
         let mcp = Arc::new(mcp::Server::new(

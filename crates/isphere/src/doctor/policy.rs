@@ -5,6 +5,7 @@ use govern::clock::Clock;
 use govern::gate::Policy;
 use govern::language::Language;
 
+use super::window::policy_goes_by_names;
 use super::{Finding, State};
 use crate::access::Access;
 use crate::model::SourceName;
@@ -15,14 +16,16 @@ use crate::sources::local::{Store, open_configured};
 
 const SUBJECT: &str = "[policy] allow, deny";
 
-/// What the lists of the policy do not reach in the configured local store; empty when there is no such store, or it
-/// cannot be read.
+/// What the lists of the policy do not reach in the configured local store, as far as it can be read, and in the client's
+/// window.
 pub async fn out_of_reach(settings: &Settings, policy: &Policy, clock: &Clock) -> Vec<Finding> {
     let named = settings.sources.contains(&SourceName::LocalReadonly);
-    match (Access::new(policy), open_configured(&settings.local_readonly)) {
+    let mut findings = match (Access::new(policy), open_configured(&settings.local_readonly)) {
         (Ok(access), Ok(store)) if named => of_store(&store, &access, clock, settings.language).await,
         _ => Vec::new(),
-    }
+    };
+    findings.extend(policy_goes_by_names(settings, policy, settings.language));
+    findings
 }
 
 /// The same for a store that is open.

@@ -8,6 +8,7 @@
 pub mod choice;
 pub mod local;
 pub mod mock;
+pub mod uia;
 
 use futures_util::future::BoxFuture;
 use thiserror::Error;

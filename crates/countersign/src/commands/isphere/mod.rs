@@ -1,6 +1,7 @@
 //! `countersign isphere …`: the server of the six tools, and what an operator needs to set it up.
 
 mod doctor;
+mod helper;
 mod index;
 mod inspect;
 mod sample;
@@ -25,6 +26,7 @@ enum Action {
     Serve(serve::Serve),
     Doctor(doctor::Doctor),
     Inspect(inspect::Inspect),
+    Helper(helper::Helper),
     Index(index::Index),
     Sample(sample::Sample),
     Tokens(tokens::Tokens),
@@ -36,6 +38,7 @@ impl Isphere {
         match &self.action {
             Action::Serve(serve) => serve.flags.load(),
             Action::Doctor(doctor) => doctor.flags.load(),
+            Action::Helper(helper) => helper.config(),
             Action::Index(index) => index.flags.load(),
             Action::Tokens(tokens) => tokens.flags.load(),
             Action::Inspect(_) | Action::Sample(_) => Ok(Config::default()),
@@ -44,7 +47,12 @@ impl Isphere {
 
     /// What is logged without `RUST_LOG`.
     pub(crate) fn log_filter(&self) -> &'static str {
-        if matches!(self.action, Action::Serve(_)) { "info" } else { "off" }
+        match self.action {
+            Action::Serve(_) => "info",
+            // What the helper said on stderr is a part of the answer to a person.
+            Action::Helper(_) => "warn",
+            _ => "off",
+        }
     }
 
     pub(crate) async fn run(self, config: Config) -> Result<(), CommandError> {
@@ -52,6 +60,7 @@ impl Isphere {
             Action::Serve(serve) => serve.run(halves::isphere::open(&config)?, config).await,
             Action::Doctor(doctor) => doctor.run(&config).await,
             Action::Inspect(inspect) => inspect.run(),
+            Action::Helper(helper) => helper.run(&config).await,
             Action::Index(index) => index.run(&config.isphere),
             Action::Sample(sample) => sample.run(),
             Action::Tokens(tokens) => tokens.run(&config.isphere),
