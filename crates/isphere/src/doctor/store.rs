@@ -38,6 +38,7 @@ impl Examiner<'_> {
             if let Ok(access) = Access::new(self.policy) {
                 findings.extend(policy::of_store(store, &access, clock, self.language).await);
             }
+                findings.extend(policy::unknown(store, self.policy, clock, self.language).await);
         }
         findings.push(self.index());
         findings

@@ -145,6 +145,36 @@ async fn the_doctor_tells_what_the_policy_does_not_reach_in_both_languages() {
 }
 
 #[tokio::test]
+async fn entries_whose_ids_the_store_does_not_have_are_noted() {
+    let fixture = Fixture::chat(1);
+    for (allow, deny, unknown) in [
+        (&[][..], &["contact:2", "group:g1", "conversation:c1", "2", "g1", "c2"][..], &[][..]),
+        (
+            &["contact:g1", "c1"],
+            &["group:c1", "conversation:2", "nosuch"],
+            &["contact:g1", "group:c1", "conversation:2", "nosuch"],
+        ),
+    ] {
+        let owned = |entries: &[&str]| entries.iter().map(|entry| (*entry).to_owned()).collect();
+        let policy = Policy { allow: owned(allow), deny: owned(deny), ..Policy::default() };
+        for (language, word) in [(Language::English, "the store has no"), (Language::Chinese, "存储中没有")]
+        {
+            let findings = examine(&settings(&fixture, language), &policy, &Clock::System).await;
+            let noted = findings.iter().find(|finding| finding.message.contains(word));
+            assert_eq!(noted.is_some(), !unknown.is_empty(), "{findings:?}");
+            let Some(noted) = noted else { continue };
+            assert!(noted.subject == POLICY_SUBJECT && noted.state == State::Missing, "{noted:?}");
+            assert!(noted.message.contains(&unknown.join(", ")), "{noted:?}");
+        }
+    }
+    let without_groups =
+        Fixture::new(SCHEMA, "[contacts]\nselect = 'SELECT uid AS id, nick AS name FROM user'");
+    let policy = Policy { deny: vec!["group:nosuch".to_owned()], ..Policy::default() };
+    let findings = examine(&settings(&without_groups, Language::English), &policy, &Clock::System).await;
+    assert!(findings.iter().all(|finding| !finding.message.contains("nosuch")), "{findings:?}");
+}
+
+#[tokio::test]
 async fn what_the_profile_yields_is_counted() {
     let fixture = Fixture::chat(20);
     fixture.writer().execute_batch("INSERT INTO chat VALUES (NULL, 'x', 1, NULL)").unwrap();

@@ -18,6 +18,7 @@ use super::projection::quoted;
 use super::reader::Reader;
 use super::store::Store;
 use super::time::{TimeUnit, is_set};
+use crate::access::{Kind, Named};
 use super::value::id;
 use crate::model::{Conversation, ConversationType};
 
@@ -100,6 +101,28 @@ pub async fn conversations(store: &Store, clock: &Clock) -> Result<Option<Conver
     let clock = clock.clone();
     in_time(store.query(move |reader| look_whose(reader, &clock.stopwatch()))).await
 }
+/// Which of these entries of the policy ([`Named`]) the store has nobody for, as far as the time allows a look. None when that
+/// was not known in time. A kind of which the profile reads no rows is taken at its word.
+pub async fn unknown(
+    store: &Store,
+    entries: Vec<String>,
+    clock: &Clock,
+) -> Result<Option<Vec<String>>, StoreError> {
+    let clock = clock.clone();
+    in_time(store.query(move |reader| {
+        let watch = clock.stopwatch();
+        let mut unknown = Vec::new();
+        for entry in entries.iter().take_while(|_| !is_over(&watch)) {
+            let Some(named) = Named::parse(entry) else { continue };
+            if !has_named(reader, named)? {
+                unknown.push(entry.clone());
+            }
+        }
+        Ok(unknown)
+    }))
+    .await
+}
+
 
 impl Owned {
     /// How many were looked at.
@@ -143,9 +166,26 @@ impl Conversations {
     }
 }
 
-/// Whether the store has a group of this id, or a person.
+/// Whether the store has a person, a group or a conversation of this id.
 fn has(reader: &mut Reader, table: Table, id: &str) -> Result<bool, StoreError> {
-    if table == Table::Groups { Ok(reader.group(id)?.is_some()) } else { Ok(reader.contact(id)?.is_some()) }
+    Ok(match table {
+        Table::Groups => reader.group(id)?.is_some(),
+        Table::Conversations => reader.conversation(id)?.is_some(),
+        _ => reader.contact(id)?.is_some(),
+    })
+}
+
+fn has_named(reader: &mut Reader, named: Named<'_>) -> Result<bool, StoreError> {
+    for (kind, table) in [
+        (Kind::Contact, Table::Contacts),
+        (Kind::Group, Table::Groups),
+        (Kind::Conversation, Table::Conversations),
+    ] {
+        if named.may_be(kind) && (reader.rows(table).is_err() || has(reader, table, named.id)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A statement that yields no row never looks at the clock, so it is interrupted.
