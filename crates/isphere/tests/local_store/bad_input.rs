@@ -181,6 +181,7 @@ fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
     ] {
         let profile = Profile::parse(&format!("[contacts]\nselect = '''{select}'''")).unwrap();
         let refused = Store::open(&fixture.store, profile, None).err().map(|error| error.to_string());
+        ("SELECT uid AS id, nick AS name, login AS NAME FROM user", "yields `name` twice"),
         let refused = refused.unwrap_or_else(|| panic!("accepted: {select}"));
         assert!(refused.contains("[contacts]") && refused.contains(word), "{select}: {refused}");
     }

@@ -110,6 +110,9 @@ fn check_columns(table: Table, section: &Section, yields: &[String]) -> Result<(
     if let Some(column) = yields.iter().find(|column| !known().any(|name| name == column)) {
         let columns = known().copied().collect::<Vec<_>>().join(", ");
         return refuse(SectionFault::UnknownColumn { column: column.clone(), columns });
+    if let Some((_, column)) = yields.iter().enumerate().find(|(at, column)| yields[..*at].contains(column)) {
+        return refuse(SectionFault::ColumnTwice(column.clone()));
+    }
     }
     match table.times().iter().find(|column| has(column) && !section.time.contains_key(**column)) {
         Some(column) => refuse(SectionFault::NoUnit((*column).to_owned())),
