@@ -3,7 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod audit_rig;
-#[allow(dead_code, reason = "other tests use the rest")]
+#[allow(
+    dead_code,
+    clippy::cast_possible_wrap,
+    reason = "other tests use the rest, and its numbers are small"
+)]
 #[path = "local_store/support.rs"]
 mod support;
 
