@@ -79,32 +79,27 @@ impl Reader {
         visit: &mut dyn FnMut(i64, Message) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let Some(projection) = self.numbered(part)? else { return Ok(()) };
-        let rows = self.rows(Table::Messages)?;
         // The first number has no lower bound: `seq > i64::MIN` would lose it.
         let (from, to) =
             (after_seq.map_or(i64::MIN, |seq| seq.saturating_add(1)), up_to_seq.unwrap_or(i64::MAX));
         let sql = format!("{} WHERE seq >= ?1 AND seq <= ?2 ORDER BY seq", projection.sql);
-        let mut statement = self.connection().prepare_cached(&sql)?;
-        let mut found = statement.query([from, to])?;
-        while let Some(row) = found.next()? {
-            let (Some(seq), Some(message)) = (integer(row.get_ref(SEQ)?), rows.message(row)?) else {
-                continue;
-            };
-            if visit(seq, message).is_break() {
-                break;
-            }
-        }
-        Ok(())
+        self.visit(Table::Messages, &sql, &[&from, &to], |rows, row| {
+            Ok(match (integer(row.get_ref(SEQ)?), rows.message(row)?) {
+                (Some(seq), Some(message)) => visit(seq, message),
+                _ => ControlFlow::Continue(()),
+            })
+        })
     }
 
     /// The message of this number, without attachments.
     pub fn message(&mut self, part: &str, seq: i64) -> Result<Option<Message>, StoreError> {
         let Some(projection) = self.numbered(part)? else { return Ok(None) };
-        let rows = self.rows(Table::Messages)?;
-        let mut statement =
-            self.connection().prepare_cached(&format!("{} WHERE seq = ?1", projection.sql))?;
-        let mut found = statement.query([seq])?;
-        Ok(found.next()?.map(|row| rows.message(row)).transpose()?.flatten())
+        let mut found = None;
+        self.visit(Table::Messages, &format!("{} WHERE seq = ?1", projection.sql), &[&seq], |rows, row| {
+            found = rows.message(row)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
     }
 
     /// The attachments of messages, by the message's id; a message without any is not in it.
@@ -182,9 +177,15 @@ impl Reader {
     pub fn count_members(&mut self, group: &mut Group) -> Result<(), StoreError> {
         let projections = self.projections(Table::Members)?;
         let (None, Some(members)) = (group.member_count, projections.first()) else { return Ok(()) };
-        let Some(id) = self.typed(members, "\"group\"", &group.group_id)? else { return Ok(()) };
+        let fault = |error| self.fault(Table::Members, error);
+        let typed = self.typed(members, "\"group\"", &group.group_id).map_err(fault)?;
+        let Some(id) = typed else { return Ok(()) };
         let sql = format!("SELECT count(*) FROM ({}) WHERE \"group\" = ?1", members.sql);
-        let members: i64 = self.connection().prepare_cached(&sql)?.query_row([id], |row| row.get(0))?;
+        let counted: rusqlite::Result<i64> = self
+            .connection()
+            .prepare_cached(&sql)
+            .and_then(|mut count| count.query_row([id], |row| row.get(0)));
+        let members = counted.map_err(|error| fault(error.into()))?;
         group.member_count = u64::try_from(members).ok();
         Ok(())
     }
@@ -197,6 +198,11 @@ impl Reader {
     /// The folder of the client's files.
     pub(super) fn files(&self) -> Option<&FilesFolder> {
         self.store.files()
+    }
+
+    /// An error of reading this table, which names the section and the file of the profile when its SELECT is at fault.
+    pub(super) fn fault(&self, table: Table, error: StoreError) -> StoreError {
+        error.in_select(table).in_profile(self.store.profile().path())
     }
 
     /// The reason behind an error, with what the folder of the store says now.
@@ -258,7 +264,8 @@ impl Reader {
         read: impl Fn(&Rows<'s>, &Row<'_>) -> Result<Option<T>, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         for projection in self.projections(table)? {
-            let Some(id) = self.typed(&projection, "id", id)? else { continue };
+            let typed = self.typed(&projection, "id", id).map_err(|error| self.fault(table, error))?;
+            let Some(id) = typed else { continue };
             let mut found = None;
             let sql = format!("{} WHERE id = ?1 LIMIT 1", projection.sql);
             self.visit(table, &sql, &[&id], |rows, row| {
@@ -296,14 +303,17 @@ impl Reader {
         mut visit: impl FnMut(&Rows<'s>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let rows = self.rows(table)?;
-        let mut statement = self.connection().prepare_cached(sql)?;
-        let mut found = statement.query(values)?;
-        while let Some(row) = found.next()? {
-            if visit(&rows, row)?.is_break() {
-                break;
+        let mut visit_all = || -> Result<(), StoreError> {
+            let mut statement = self.connection().prepare_cached(sql)?;
+            let mut found = statement.query(values)?;
+            while let Some(row) = found.next()? {
+                if visit(&rows, row)?.is_break() {
+                    break;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        };
+        visit_all().map_err(|error| self.fault(table, error))
     }
 }
 

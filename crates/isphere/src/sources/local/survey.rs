@@ -14,18 +14,17 @@ use rusqlite::types::{Value, ValueRef};
 use super::error::StoreError;
 use super::inspect::time_unit;
 use super::profile::{Section, Table};
-use super::projection::quoted;
 use super::reader::Reader;
 use super::store::Store;
 use super::time::{TimeUnit, is_set};
-use crate::access::{Kind, Named};
 use super::value::id;
+use crate::access::{Kind, Named};
 use crate::model::{Conversation, ConversationType};
 
 /// How long one look takes at most, in milliseconds; twice as long when its first row does not come.
 pub const LOOK_MS: u64 = 300;
-/// Rows between two looks at the clock.
-const ROWS_BETWEEN_LOOKS: u64 = 256;
+/// Rows between two looks at the clock; a row may have megabytes.
+const ROWS_BETWEEN_LOOKS: u64 = 16;
 /// How many values of a time column are kept to tell their unit from.
 const SAMPLED_TIMES: usize = 50;
 /// How many conversations are looked at.
@@ -77,7 +76,7 @@ pub struct Owned {
     pub nobodys: u64,
 }
 
-/// Reads the rows of a section until the time is up. None when not one came in time.
+/// Reads the rows of a section, with all that it yields, until the time is up. None when not one came in time.
 pub async fn rows(store: &Store, table: Table, clock: &Clock) -> Result<Option<Rows>, StoreError> {
     let (clock, zone) = (clock.clone(), store.profile().zone());
     let section = store.profile().section(table).cloned().ok_or(StoreError::NoSection(table))?;
@@ -90,7 +89,7 @@ pub async fn rows(store: &Store, table: Table, clock: &Clock) -> Result<Option<R
             seen: Rows::default(),
             times: BTreeMap::new(),
         };
-        look.read(reader)?;
+        look.read(reader).map_err(|error| reader.fault(table, error))?;
         Ok(look.end())
     }))
     .await
@@ -101,6 +100,7 @@ pub async fn conversations(store: &Store, clock: &Clock) -> Result<Option<Conver
     let clock = clock.clone();
     in_time(store.query(move |reader| look_whose(reader, &clock.stopwatch()))).await
 }
+
 /// Which of these entries of the policy ([`Named`]) the store has nobody for, as far as the time allows a look. None when that
 /// was not known in time. A kind of which the profile reads no rows is taken at its word.
 pub async fn unknown(
@@ -122,7 +122,6 @@ pub async fn unknown(
     }))
     .await
 }
-
 
 impl Owned {
     /// How many were looked at.
@@ -218,31 +217,26 @@ struct Times {
 impl Look<'_> {
     fn read(&mut self, reader: &Reader) -> Result<(), StoreError> {
         for projection in reader.projections(self.table)? {
-            let times: Vec<&'static str> =
-                self.table.times().iter().copied().filter(|column| projection.yields(column)).collect();
-            let columns: Vec<String> =
-                std::iter::once(&"id").chain(&times).map(|column| quoted(column)).collect();
-            let sql = format!("SELECT {} FROM ({})", columns.join(", "), projection.sql);
-            let mut statement = reader.connection().prepare(&sql)?;
+            // Whole rows, for SQLite does not reckon out a column that nobody asks for, and one that fails would be missed.
+            let mut statement = reader.connection().prepare(&projection.sql)?;
             let mut found = statement.query([])?;
             while let Some(row) = found.next()? {
                 if self.seen.read.is_multiple_of(ROWS_BETWEEN_LOOKS) && is_over(&self.watch) {
                     self.seen.more = true;
                     return Ok(());
                 }
-                self.see(row, &times)?;
+                self.see(row)?;
             }
         }
         Ok(())
     }
 
-    fn see(&mut self, row: &Row<'_>, times: &[&'static str]) -> Result<(), StoreError> {
+    fn see(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
         self.seen.read += 1;
         self.seen.left_out += u64::from(id(row.get_ref(0)?, self.section.text).is_none());
-        for (at, column) in times.iter().enumerate() {
-            let (value, Some(unit)) = (row.get_ref(at + 1)?, self.section.time.get(*column)) else {
-                continue;
-            };
+        for (at, column) in self.table.columns().enumerate() {
+            let Some(unit) = self.section.time.get(column) else { continue };
+            let value = row.get_ref(at)?;
             if is_set(value) {
                 let right = unit.is_plausible(value, self.zone);
                 self.times.entry(column).or_default().add(value, right);
@@ -275,7 +269,8 @@ impl Times {
 
 fn look_whose(reader: &mut Reader, watch: &Stopwatch) -> Result<Conversations, StoreError> {
     let mut seen = Conversations::default();
-    for conversation in first_conversations(reader)? {
+    let first = first_conversations(reader);
+    for conversation in first.map_err(|error| reader.fault(Table::Conversations, error))? {
         if is_over(watch) {
             break;
         }
