@@ -12,6 +12,7 @@ pub mod mock;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 use tokio::io::AsyncRead;
+use tokio::time::Instant;
 
 use crate::model::{Contact, Conversation, ConversationType, FileEntry, Group, Message, SourceName, Warning};
 
@@ -88,6 +89,8 @@ pub struct MessageQuery<'a> {
     pub limit: usize,
     /// Go on after this position.
     pub after: Option<&'a str>,
+    /// A source that searches long stops about then, and answers how far it came.
+    pub until: Option<Instant>,
 }
 
 /// Which files.

@@ -129,6 +129,7 @@ async fn a_store_that_vanishes_while_paging_says_so_and_is_found_again() {
         since_ms: None,
         limit: 4,
         after: None,
+        until: None,
     };
     let first = source.messages(&query).await.unwrap();
     let moved = fixture.folder.path().join("moved.db");

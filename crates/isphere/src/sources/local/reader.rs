@@ -9,6 +9,7 @@ use jiff::tz::Offset;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, ToSql};
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use super::error::StoreError;
 use super::profile::{Section, SectionFault, Table, hex};
@@ -30,6 +31,8 @@ pub struct Reader {
     store: Store,
     /// Some until it is dropped.
     lease: Option<Lease>,
+    /// Becomes true when nobody waits any more.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Reader {
@@ -37,12 +40,35 @@ impl Reader {
     pub(super) fn new(store: Store, stop: Option<Arc<AtomicBool>>) -> Result<Self, StoreError> {
         let lease = store.lease()?;
         lease.connection.execute_batch("BEGIN")?;
-        if let Some(stop) = stop {
-            // Not `sqlite3_interrupt`, which does nothing to a statement that is about to start.
-            let stopped = move || stop.load(Ordering::Relaxed);
-            lease.connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stopped))?;
+        let reader = Self { store, lease: Some(lease), stop };
+        reader.stop_at(None)?;
+        Ok(reader)
+    }
+
+    /// Does `work`, but no longer than until this time; none when it was not done by then.
+    pub(super) fn until<T>(
+        &self,
+        until: Option<Instant>,
+        work: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        self.stop_at(until)?;
+        let done = work();
+        self.stop_at(None)?;
+        match done {
+            Err(StoreError::Interrupted) if until.is_some_and(|until| Instant::now() >= until) => Ok(None),
+            done => done.map(Some),
         }
-        Ok(Self { store, lease: Some(lease) })
+    }
+
+    /// From now on, statements end with an error at this time, and when nobody waits any more.
+    fn stop_at(&self, until: Option<Instant>) -> Result<(), StoreError> {
+        let stop = self.stop.clone();
+        let is_over = move || {
+            stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+                || until.is_some_and(|until| Instant::now() >= until)
+        };
+        // Not `sqlite3_interrupt`, which does nothing to a statement that is about to start.
+        Ok(self.connection().progress_handler(STEPS_BETWEEN_LOOKS, Some(is_over))?)
     }
 
     /// Visits all contacts in the order of their ids' letters, until the visitor breaks off.
