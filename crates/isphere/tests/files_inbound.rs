@@ -81,6 +81,7 @@ async fn arguments_that_do_not_go_together_are_refused() {
         download(json!({"conversation_id": "d1"})),
         download(json!({"file_id": null, "message_id": "nothing"})),
         json!({"conversation_id": "nothing"}),
+        json!({"message_id": "nothing"}),
     ] {
         assert_eq!(rig.code(TOOL, arguments).await, "TARGET_NOT_FOUND");
     }
@@ -454,11 +455,24 @@ async fn a_file_without_a_conversation_is_hidden_unless_its_message_may_be_seen(
         }
         let other = if seen == "f0" { "m1" } else { "m0" };
         let of_message = download(json!({"file_id": null, "message_id": other}));
-        assert_eq!(rig.code(TOOL, of_message).await, "TARGET_NOT_FOUND");
+        assert_eq!(rig.code(TOOL, of_message).await, "PERMISSION_DENIED");
         assert_eq!(tree(&rig.inbound()), BTreeMap::new());
     }
     let rig = Rig::new(source());
     assert_eq!(rig.answer(TOOL, json!({})).await["files"].as_array().unwrap().len(), 4, "without lists");
+}
+
+#[tokio::test]
+async fn a_message_is_unknown_only_when_there_is_neither_it_nor_a_file_of_it() {
+    let mut source = Fake::organisation();
+    source.add_file(9, "c1", "a.txt", b"x".to_vec());
+    source.files.last_mut().unwrap().0.message_id = Some("m99".to_owned());
+    let rig = Rig::new(source);
+    let files =
+        async |message_id: &str| rig.answer(TOOL, json!({"message_id": message_id})).await["files"].clone();
+    assert_eq!(files("m0").await, json!([]), "a message without files");
+    assert_eq!(ids(&files("m99").await, "file_id"), ["f9"], "a file of a message that is not there");
+    assert_eq!(rig.code(TOOL, json!({"message_id": "m98"})).await, "TARGET_NOT_FOUND");
 }
 
 #[tokio::test]
