@@ -119,7 +119,7 @@ impl Access {
 pub struct VisibleConversations<'a> {
     access: &'a Access,
     source: &'a dyn Source,
-    known: Mutex<HashMap<String, bool>>,
+    known: Mutex<HashMap<String, Option<bool>>>,
 }
 
 impl<'a> VisibleConversations<'a> {
@@ -131,26 +131,19 @@ impl<'a> VisibleConversations<'a> {
     /// Whether what belongs to this conversation may be seen. One that the source does not know is not admitted where
     /// there are lists.
     pub async fn admits(&self, conversation_id: &str) -> Result<bool, SourceError> {
-        if self.access.is_open() {
-            return Ok(true);
-        }
-        if let Some(known) = self.known().get(conversation_id) {
-            return Ok(*known);
-        }
-        let found = self.source.conversation(conversation_id).await?;
-        let admitted = found.is_some_and(|conversation| self.access.conversation(&conversation));
-        self.known().insert(conversation_id.to_owned(), admitted);
-        Ok(admitted)
+        Ok(self.access.is_open() || self.look_up(conversation_id).await?.unwrap_or(false))
     }
 
-    /// Whether this file may be seen: by its conversation or, where its row names none, by that of its message. A file
-    /// of neither is not admitted where there are lists.
+    /// Whether this file may be seen: by the conversation of its row or, where that is none the source knows, by that of its
+    /// message. A file of neither is not admitted where there are lists.
     pub async fn admits_file(&self, file: &FileEntry) -> Result<bool, SourceError> {
         if self.access.is_open() {
             return Ok(true);
         }
-        if let Some(conversation_id) = &file.conversation_id {
-            return self.admits(conversation_id).await;
+        if let Some(conversation_id) = &file.conversation_id
+            && let Some(admitted) = self.look_up(conversation_id).await?
+        {
+            return Ok(admitted);
         }
         let Some(message_id) = &file.message_id else { return Ok(false) };
         match self.source.message(message_id).await? {
@@ -159,7 +152,18 @@ impl<'a> VisibleConversations<'a> {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, bool>> {
+    /// What the lists say of this conversation; none when the source does not know it.
+    async fn look_up(&self, conversation_id: &str) -> Result<Option<bool>, SourceError> {
+        if let Some(known) = self.known().get(conversation_id) {
+            return Ok(*known);
+        }
+        let found = self.source.conversation(conversation_id).await?;
+        let admitted = found.map(|conversation| self.access.conversation(&conversation));
+        self.known().insert(conversation_id.to_owned(), admitted);
+        Ok(admitted)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Option<bool>>> {
         self.known.lock().expect("no holder of this lock panics")
     }
 }
