@@ -11,14 +11,14 @@
 //! A row has less than 200 bytes and none is ever removed, for a key must not become free again. When the file itself is
 //! removed or replaced under a running server, all that it answers is a refusal until the file is back.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use govern::arguments::ArgumentFault;
-use govern::private::make_folder;
+use govern::private::{file_options, make_folder};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use thiserror::Error;
 
@@ -230,11 +230,7 @@ fn numbers(path: &Path) -> Numbers {
 
 /// Opens a file that nobody else can read, and makes it when it is not there. SQLite gives -wal and -shm the same mode.
 fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    file_options().read(true).create(true).truncate(false).open(path)
 }
 
 #[cfg(test)]
