@@ -1,13 +1,10 @@
 //! The state folder: nobody but its owner can read what is in it.
 #![cfg(unix)]
+#![allow(clippy::cast_possible_wrap, reason = "the numbers of these tests are small")]
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod audit_rig;
-#[allow(
-    dead_code,
-    clippy::cast_possible_wrap,
-    reason = "other tests use the rest, and its numbers are small"
-)]
+#[allow(dead_code, reason = "other tests use the rest")]
 #[path = "local_store/support.rs"]
 mod support;
 

@@ -249,7 +249,7 @@ mod tests {
         let rows: Vec<Given> = (1..=6_000).map(|at| (at % 2 == 0, Some(at), None, at == 1)).collect();
         let (_folder, store) = two_parts(&rows);
         let mut timely = search(usize::MAX, 4, None);
-        timely.needle.as_mut().unwrap().until = Some(Instant::now() + std::time::Duration::from_secs(3_600));
+        timely.needle.as_mut().unwrap().until = Some(Instant::now() + std::time::Duration::from_hours(1));
         assert_eq!(pages_of(&store, timely, &[]), [["m0"]]);
     }
 
