@@ -105,6 +105,17 @@ fn inspect_says_what_is_wrong_with_a_file_that_is_no_store() {
 }
 
 #[test]
+fn a_select_that_fails_is_told_to_who_builds_the_index_with_its_section_and_sqlites_words() {
+    let place = Place::with_isphere();
+    let profile = place.path().join("store.profile.toml");
+    fs::write(&profile, "[contacts]\nselect = \"SELECT json('x') AS id, 'x' AS name\"").unwrap();
+    let error = place.fails(&["isphere", "index"]);
+    for word in ["[contacts]", "malformed JSON", "store.profile.toml"] {
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
 fn an_index_is_built_once_then_only_what_is_new_and_a_running_server_uses_it_at_once() {
     let place = Place::with_isphere();
     let server = place.serve_isphere();

@@ -33,9 +33,9 @@ fn desk(lines: &str) -> Place {
              [isphere.helper]\nprogram = '/bin/sh'\narguments = ['double.sh']\n{lines}\n"
         ),
     );
-    let row = |name: &&str| json!({"name": name, "control_type": "ListItem", "automation_id": "", "class_name": "", "children": []});
+    let row = |name: &str| json!({"name": name, "control_type": "ListItem", "automation_id": "", "class_name": "", "children": []});
     let list = |id, rows: &[&str]| {
-        let rows: Vec<Value> = rows.iter().map(row).collect();
+        let rows: Vec<Value> = rows.iter().copied().map(row).collect();
         json!({"name": "", "control_type": "List", "automation_id": id, "class_name": "", "children": rows})
     };
     let lists = [list("lstContacts", &["张三", "李四"]), list("lstMessages", &["你好"])];

@@ -64,6 +64,9 @@ pub fn document(bytes: &[u8]) -> Result<&str, ArgumentFault> {
         DocumentFault::NotJson(reason) => not(&format!("malformed JSON ({reason})")),
         DocumentFault::DuplicateKey => not("an object with a duplicate key"),
         DocumentFault::TooDeep => not("a document nested deeper than 64 levels"),
+        DocumentFault::NumberTooLarge(path) => {
+            ArgumentFault::new(path, "a number that a double can hold", "a larger one")
+        }
     })?;
     Ok(text)
 }
@@ -153,7 +156,7 @@ fn quoted_after<'m>(message: &'m str, start: &str) -> Option<&'m str> {
 }
 
 /// `$.events[3].type`. A part of the path that serde cannot name (an enum's inside) is left out.
-fn json_path(path: &Path) -> String {
+pub(crate) fn json_path(path: &Path) -> String {
     path.iter().fold("$".to_owned(), |path, segment| match segment {
         Segment::Seq { index } => format!("{path}[{index}]"),
         Segment::Map { key } => format!("{path}.{key}"),

@@ -81,6 +81,7 @@ async fn arguments_that_do_not_go_together_are_refused() {
         download(json!({"conversation_id": "d1"})),
         download(json!({"file_id": null, "message_id": "nothing"})),
         json!({"conversation_id": "nothing"}),
+        json!({"message_id": "nothing"}),
     ] {
         assert_eq!(rig.code(TOOL, arguments).await, "TARGET_NOT_FOUND");
     }
@@ -427,17 +428,19 @@ async fn files_of_a_denied_conversation_are_hidden_and_refused() {
     assert_eq!(tree(&rig.inbound()), BTreeMap::new());
 }
 
-/// Files whose rows name no conversation go by the conversation of their message; those of neither are nobody's.
+/// Files whose rows name no conversation, or an unknown one, go by the conversation of their message; those of neither are
+/// nobody's.
 #[tokio::test]
-async fn a_file_without_a_conversation_is_hidden_unless_its_message_may_be_seen() {
-    let source = || {
+async fn a_file_without_a_known_conversation_is_hidden_unless_its_message_may_be_seen() {
+    let source = |conversation: Option<&str>| {
         let mut source = Fake::organisation();
         source.files.clear();
         // m0 is in d1 with u1, m1 in c1 of g1; there is no m99.
         for (number, message) in [(0, Some("m0")), (1, Some("m1")), (2, Some("m99")), (3, None)] {
             source.add_file(number, "c1", "a.txt", b"x".to_vec());
             let entry = &mut source.files.last_mut().unwrap().0;
-            (entry.conversation_id, entry.message_id) = (None, message.map(str::to_owned));
+            (entry.conversation_id, entry.message_id) =
+                (conversation.map(str::to_owned), message.map(str::to_owned));
         }
         source
     };
@@ -447,18 +450,36 @@ async fn a_file_without_a_conversation_is_hidden_unless_its_message_may_be_seen(
         (Policy { deny: list("conversation:d1"), ..Policy::default() }, "f1"),
         (Policy { allow: list("contact:u1"), ..Policy::default() }, "f0"),
     ] {
-        let rig = Rig::with(source(), policy, |_| ());
-        assert_eq!(ids(&rig.answer(TOOL, json!({})).await["files"], "file_id"), [seen]);
-        for hidden in ["f0", "f1", "f2", "f3"].into_iter().filter(|id| *id != seen) {
-            assert_eq!(rig.code(TOOL, download(json!({"file_id": hidden}))).await, "PERMISSION_DENIED");
+        for conversation in [None, Some("unknown")] {
+            let rig = Rig::with(source(conversation), policy.clone(), |_| ());
+            assert_eq!(ids(&rig.answer(TOOL, json!({})).await["files"], "file_id"), [seen]);
+            for hidden in ["f0", "f1", "f2", "f3"].into_iter().filter(|id| *id != seen) {
+                assert_eq!(rig.code(TOOL, download(json!({"file_id": hidden}))).await, "PERMISSION_DENIED");
+            }
+            let other = if seen == "f0" { "m1" } else { "m0" };
+            for of_message in
+                [download(json!({"file_id": null, "message_id": other})), json!({"message_id": other})]
+            {
+                assert_eq!(rig.code(TOOL, of_message).await, "PERMISSION_DENIED");
+            }
+            assert_eq!(tree(&rig.inbound()), BTreeMap::new());
         }
-        let other = if seen == "f0" { "m1" } else { "m0" };
-        let of_message = download(json!({"file_id": null, "message_id": other}));
-        assert_eq!(rig.code(TOOL, of_message).await, "TARGET_NOT_FOUND");
-        assert_eq!(tree(&rig.inbound()), BTreeMap::new());
     }
-    let rig = Rig::new(source());
+    let rig = Rig::new(source(None));
     assert_eq!(rig.answer(TOOL, json!({})).await["files"].as_array().unwrap().len(), 4, "without lists");
+}
+
+#[tokio::test]
+async fn a_message_is_unknown_only_when_there_is_neither_it_nor_a_file_of_it() {
+    let mut source = Fake::organisation();
+    source.add_file(9, "c1", "a.txt", b"x".to_vec());
+    source.files.last_mut().unwrap().0.message_id = Some("m99".to_owned());
+    let rig = Rig::new(source);
+    let files =
+        async |message_id: &str| rig.answer(TOOL, json!({"message_id": message_id})).await["files"].clone();
+    assert_eq!(files("m0").await, json!([]), "a message without files");
+    assert_eq!(ids(&files("m99").await, "file_id"), ["f9"], "a file of a message that is not there");
+    assert_eq!(rig.code(TOOL, json!({"message_id": "m98"})).await, "TARGET_NOT_FOUND");
 }
 
 #[tokio::test]

@@ -372,6 +372,7 @@ fn every_message() -> MessageQuery<'static> {
         since_ms: None,
         limit: 200,
         after: None,
+        until: None,
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod cache;
 mod fixture;
+mod notices;
 mod package;
 mod sbom;
 mod setup;
@@ -79,7 +80,10 @@ fn on_a_desktop(command: &[&str]) -> Result<(), String> {
 
 /// Packs the program with its papers; tells where the archive is.
 pub fn package() -> Result<(), String> {
-    let archive = package::make(&program(&ready()?)?, PROGRAM, &sbom::of(CRATE, TARGET)?)?;
+    let components = sbom::components(CRATE, TARGET)?;
+    let generated =
+        [("sbom.cdx.json", sbom::document(CRATE, &components)?), ("NOTICES.txt", notices::of(&components)?)];
+    let archive = package::make(&program(&ready()?)?, PROGRAM, &generated)?;
     say(&format!("packed {}", archive.display()));
     Ok(())
 }

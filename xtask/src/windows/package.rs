@@ -9,7 +9,6 @@ use super::target;
 use crate::{packages, paths, process};
 
 const LIMIT: Duration = Duration::from_mins(2);
-const SBOM: &str = "sbom.cdx.json";
 const CHECKSUMS: &str = "SHA256SUMS";
 
 /// What goes in beside the program: the name there and the place in the workspace.
@@ -22,8 +21,8 @@ const PAPERS: [(&str, &str); 5] = [
     ("examples/labels.toml", "crates/win-helper/data/labels.toml"),
 ];
 
-/// Makes the archive of a program anew and returns its path.
-pub fn make(program: &Path, name: &str, sbom: &str) -> Result<PathBuf, String> {
+/// Makes the archive of a program anew, with texts that were `generated` for it, and returns its path.
+pub fn make(program: &Path, name: &str, generated: &[(&str, String)]) -> Result<PathBuf, String> {
     let folder = target().join("package/ISphereWinHelper");
     clear(&folder)?;
     fs::create_dir_all(folder.join("examples"))
@@ -33,8 +32,11 @@ pub fn make(program: &Path, name: &str, sbom: &str) -> Result<PathBuf, String> {
     for (paper, source) in PAPERS {
         packages::copy(&paths::workspace().join(source), &folder.join(paper))?;
     }
-    write(&folder.join(SBOM), sbom)?;
-    let files: Vec<&str> = [name, SBOM].into_iter().chain(PAPERS.map(|(paper, _)| paper)).collect();
+    for (paper, text) in generated {
+        write(&folder.join(paper), text)?;
+    }
+    let papers = PAPERS.iter().map(|(paper, _)| *paper).chain(generated.iter().map(|(paper, _)| *paper));
+    let files: Vec<&str> = papers.chain([name]).collect();
     let mut checksums = process::bounded(LIMIT, "sha256sum");
     write(&folder.join(CHECKSUMS), &process::output(checksums.args(files).current_dir(&folder))?)?;
 

@@ -7,33 +7,42 @@ use serde_json::{Value, json};
 
 use crate::{paths, process};
 
-/// The document for one crate of the workspace, built for `target`. Crates that only build or test it are left out.
-pub fn of(package: &str, target: &str) -> Result<String, String> {
+/// What one crate of the workspace is linked from when it is built for `target`, itself included. Crates that only
+/// build or test it are left out.
+pub fn components(package: &str, target: &str) -> Result<Vec<Component>, String> {
     let mut command = Command::new("cargo");
     command.args(["tree", "--locked", "--package", package, "--target", target]);
     command.args(["--edges", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}\t{l}"]);
     let listed = process::output(command.current_dir(paths::workspace()))?;
     // A crate that is needed twice is listed twice, the second time with a mark.
     let crates: BTreeSet<Component> = listed.lines().filter_map(Component::read).collect();
-    let main = crates.iter().find(|component| component.name == package);
-    let main = main.ok_or_else(|| format!("cargo tree does not list {package}"))?;
-    let components: Vec<Value> =
-        crates.iter().filter(|component| component.name != package).map(Component::shown).collect();
+    Ok(crates.into_iter().collect())
+}
+
+/// The document for `package`, one of the components.
+pub fn document(package: &str, components: &[Component]) -> Result<String, String> {
+    let (main, parts): (Vec<&Component>, Vec<&Component>) =
+        components.iter().partition(|component| component.name == package);
+    let main = main.first().ok_or_else(|| format!("cargo tree does not list {package}"))?;
     let document = json!({
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
         "version": 1,
         "metadata": { "component": main.shown() },
-        "components": components,
+        "components": parts.into_iter().map(Component::shown).collect::<Vec<Value>>(),
     });
     serde_json::to_string_pretty(&document).map_err(|error| format!("cannot write the SBOM: {error}"))
 }
 
+/// A crate.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Component {
-    name: String,
-    version: String,
-    licence: String,
+pub struct Component {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// The SPDX expression that it may be used under.
+    pub licence: String,
 }
 
 impl Component {

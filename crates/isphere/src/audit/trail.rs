@@ -1,6 +1,6 @@
 //! Appending: batches of records, whole or not at all, from several processes on one state folder.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use govern::audit::head::Head;
 use govern::audit::{Record, Sink, SinkError};
 use govern::clock::Clock;
-use govern::private::make_folder;
+use govern::private::{file_options, make_folder};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -214,11 +214,7 @@ impl Writer {
 
     /// Writes all of a batch and makes it last, or leaves nothing of it.
     fn write(&self, path: &Path, lines: &[u8]) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path)?;
+        let mut file = file_options().append(true).create(true).open(path)?;
         let from = file.metadata()?.len();
         let mut written = file.write_all(lines).and_then(|()| file.sync_data());
         if from == 0 {

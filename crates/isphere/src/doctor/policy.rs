@@ -15,6 +15,8 @@ use crate::sources::local::survey::{self, Conversations, LOOK_MS, Owned};
 use crate::sources::local::{Store, open_configured};
 
 const SUBJECT: &str = "[policy] allow, deny";
+/// The most entries that one message lists.
+const MOST_SHOWN: usize = 10;
 
 /// What the lists of the policy do not reach in the configured local store, as far as it can be read, and in the client's
 /// window.
@@ -71,6 +73,37 @@ pub(super) async fn of_store(
             vec![finding(State::Problem, error.message(Language::Chinese), error.message(Language::English))]
         }
     }
+}
+
+/// Which entries name nobody whom the store has. That may be meant, for somebody who left or is still to come.
+pub(super) async fn unknown(
+    store: &Store,
+    policy: &Policy,
+    clock: &Clock,
+    language: Language,
+) -> Option<Finding> {
+    let entries: Vec<String> = policy.allow.iter().chain(&policy.deny).cloned().collect();
+    let message = match survey::unknown(store, entries, clock).await {
+        Ok(Some(unknown)) if unknown.is_empty() => return None,
+        Ok(Some(unknown)) => {
+            let (shown, all) = (unknown.iter().take(MOST_SHOWN), unknown.len());
+            let shown = shown.map(String::as_str).collect::<Vec<_>>().join(", ");
+            language.pick(
+                format!("存储中没有 {all} 个条目所指的人、群或会话：{shown}；请核对 ID"),
+                format!("the store has no person, group or conversation for {all} of the entries: {shown}; check the ids"),
+            )
+        }
+        Ok(None) => language.pick(
+            format!("{} 毫秒内没能查明存储中有没有条目所指的 ID；请在存储空闲时重试", 2 * LOOK_MS),
+            format!(
+                "whether the store has the ids of the entries was not known within {} ms; look again when it is idle",
+                2 * LOOK_MS
+            ),
+        ),
+        // What is wrong with the profile was told with its rows.
+        Err(_) => return None,
+    };
+    Some(Finding { subject: SUBJECT.to_owned(), state: State::Missing, message })
 }
 
 /// Each fault in Chinese and English.

@@ -10,10 +10,11 @@ use crate::sources::local::profile::Table;
 use crate::sources::local::survey::{self, LOOK_MS, Rows};
 use crate::sources::local::{Store, open_configured};
 
-/// What rows are called, in Chinese and English; members are no rows that anyone asks for.
-const COUNTED: [(Table, &str, &str); 5] = [
+/// What rows are called, in Chinese and English.
+const COUNTED: [(Table, &str, &str); 6] = [
     (Table::Contacts, "人", "people"),
     (Table::Groups, "群", "groups"),
+    (Table::Members, "群成员", "members of groups"),
     (Table::Conversations, "会话", "conversations"),
     (Table::Messages, "消息", "messages"),
     (Table::Files, "文件", "files"),
@@ -37,6 +38,7 @@ impl Examiner<'_> {
             findings.extend(self.rows(store, clock).await);
             if let Ok(access) = Access::new(self.policy) {
                 findings.extend(policy::of_store(store, &access, clock, self.language).await);
+                findings.extend(policy::unknown(store, self.policy, clock, self.language).await);
             }
         }
         findings.push(self.index());

@@ -11,14 +11,14 @@
 //! A row has less than 200 bytes and none is ever removed, for a key must not become free again. When the file itself is
 //! removed or replaced under a running server, all that it answers is a refusal until the file is back.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use govern::arguments::ArgumentFault;
-use govern::private::make_folder;
+use govern::private::{file_options, make_folder};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use thiserror::Error;
 
@@ -77,6 +77,12 @@ pub enum OpenError {
     /// It is there and is not a ledger that can be written.
     #[error("the ledger {0} cannot be opened: {1}; put it back from your copy, or let this user write to it")]
     NotOpened(PathBuf, rusqlite::Error),
+    /// It was taken away, and the files that SQLite keeps beside it were not. A new one would not know the keys that were used.
+    #[error(
+        "the ledger {0} is not there, but its -wal or -shm file is; put it back from where it was moved to, or from your copy; if it is \
+         lost, move these two files away as well, and a new ledger begins, to which all keys are new"
+    )]
+    TakenAway(PathBuf),
     /// A newer release made it.
     #[error(
         "the ledger {path} has version {version}, which is newer than this release; use the newer release"
@@ -117,6 +123,9 @@ impl Ledger {
         make_folder(state_dir).map_err(not_made)?;
         let lock = private_file(&state_dir.join(LOCK)).map_err(not_made)?;
         lock.lock().map_err(not_made)?;
+        if was_taken_away(&path) {
+            return Err(OpenError::TakenAway(path));
+        }
         drop(private_file(&path).map_err(not_made)?);
         let not_opened = |error| OpenError::NotOpened(path.clone(), error);
         let connection = Connection::open(&path).map_err(not_opened)?;
@@ -221,20 +230,24 @@ fn prepare(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 fn numbers(path: &Path) -> Numbers {
-    ["", "-wal", "-shm"].map(|ending| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        FileNumber::of(Path::new(&name))
-    })
+    ["", "-wal", "-shm"].map(|ending| FileNumber::of(&beside(path, ending)))
+}
+
+/// Whether SQLite's companions are there without the database. An empty one is none: SQLite fills it before it makes them.
+fn was_taken_away(path: &Path) -> bool {
+    let is_empty = path.metadata().map_or(true, |file| file.len() == 0);
+    is_empty && ["-wal", "-shm"].iter().any(|ending| beside(path, ending).exists())
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }
 
 /// Opens a file that nobody else can read, and makes it when it is not there. SQLite gives -wal and -shm the same mode.
 fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    file_options().read(true).create(true).truncate(false).open(path)
 }
 
 #[cfg(test)]
@@ -322,6 +335,26 @@ mod tests {
         let second = Ledger::open(&state).unwrap();
         second.plan(operation(2, 2), 300).await.unwrap();
         assert!(matches!(first.plan(operation(2, 1), 400).await, Err(LedgerError::Gone(_))));
+    }
+
+    #[tokio::test]
+    async fn a_ledger_that_is_gone_while_its_log_is_left_is_missed_and_not_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, away) = (folder.path().join(FILE), folder.path().join("away"));
+        let running = Ledger::open(folder.path()).unwrap();
+        running.plan(operation(1, 1), 100).await.unwrap();
+        fs::rename(&file, &away).unwrap();
+        for _ in 0..2 {
+            let error = Ledger::open(folder.path()).unwrap_err();
+            assert!(matches!(error, OpenError::TakenAway(_)), "{error}");
+            assert!(error.to_string().contains("put it back") && !file.exists(), "{error}");
+        }
+        // What an earlier release made of it.
+        fs::write(&file, "").unwrap();
+        assert!(matches!(Ledger::open(folder.path()), Err(OpenError::TakenAway(_))));
+        fs::rename(&away, &file).unwrap();
+        let second = Ledger::open(folder.path()).unwrap();
+        assert!(matches!(second.check(operation(1, 2)).await, Err(LedgerError::OtherOperation)));
     }
 
     #[test]

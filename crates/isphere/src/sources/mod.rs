@@ -13,6 +13,7 @@ pub mod uia;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 use tokio::io::AsyncRead;
+use tokio::time::Instant;
 
 use crate::model::{Contact, Conversation, ConversationType, FileEntry, Group, Message, SourceName, Warning};
 
@@ -89,6 +90,8 @@ pub struct MessageQuery<'a> {
     pub limit: usize,
     /// Go on after this position.
     pub after: Option<&'a str>,
+    /// A source that searches long stops about then, and answers how far it came.
+    pub until: Option<Instant>,
 }
 
 /// Which files.

@@ -315,7 +315,8 @@ async fn many(
     if let Some(id) = &arguments.conversation_id {
         known_conversation(app, source, id).await?;
     }
-    paging::gather(limit, after, deadline, |limit, after| {
+    let is_first = after.is_none();
+    let page = paging::gather(limit, after, deadline, |limit, after| {
         async move {
             let query = FileQuery {
                 conversation_id: arguments.conversation_id.as_deref(),
@@ -335,7 +336,32 @@ async fn many(
         }
         .boxed()
     })
-    .await
+    .await?;
+    if let Some(message_id) = &arguments.message_id
+        && is_first
+        && page.items.is_empty()
+        && page.next.is_none()
+    {
+        check_message(source, message_id, visible).await?;
+    }
+    Ok(page)
+}
+
+/// Refuses a message that is not there or may not be seen. Only asked where no file of it was found: the source may know
+/// files of messages that it does not know.
+async fn check_message(
+    source: &dyn Source,
+    message_id: &str,
+    visible: &VisibleConversations<'_>,
+) -> Result<(), Error> {
+    let Some(message) = source.message(message_id).await? else {
+        let text = "there is neither a message nor a file of this message_id; read the conversation's messages first";
+        return Err(Error::TargetNotFound(text.to_owned()));
+    };
+    if visible.admits(&message.conversation_id).await? {
+        return Ok(());
+    }
+    Err(Error::PolicyDenied { target_ref: format!("conversation:{}", message.conversation_id) })
 }
 
 impl Arguments {

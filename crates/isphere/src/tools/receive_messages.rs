@@ -313,6 +313,7 @@ async fn gather(
                 since_ms: filter.since_ms,
                 limit,
                 after: after.as_deref(),
+                until: Some(deadline.search_until()),
             };
             let mut page = source.messages(&query).await?;
             let mut seen = Vec::with_capacity(page.items.len());

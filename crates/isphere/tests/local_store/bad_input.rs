@@ -1,6 +1,6 @@
 //! Stores and profiles that cannot be used are refused with a word on what to do, and never with a panic.
 
-use super::support::{Fixture, PROFILE, SCHEMA, refusal, source};
+use super::support::{Fixture, PROFILE, SCHEMA, insert_message, refusal, source};
 use isphere::sources::local::{Profile, Store};
 use isphere::sources::{MessageQuery, Source, SourceError};
 use rusqlite::Connection;
@@ -129,6 +129,7 @@ async fn a_store_that_vanishes_while_paging_says_so_and_is_found_again() {
         since_ms: None,
         limit: 4,
         after: None,
+        until: None,
     };
     let first = source.messages(&query).await.unwrap();
     let moved = fixture.folder.path().join("moved.db");
@@ -147,6 +148,27 @@ async fn a_client_gets_no_sql_and_no_path() {
     assert!(message.contains("doctor") && !message.contains("secret_column"), "{message}");
 }
 
+#[tokio::test]
+async fn a_select_that_fails_while_it_is_read_is_told_to_a_client_in_one_short_sentence() {
+    let fixture =
+        Fixture::new(SCHEMA, &PROFILE.replace("body AS text", "json_extract('secret', '$.a') AS text"));
+    insert_message(&fixture.writer(), "c1", 1, 1_700_000_000_000);
+    let query = MessageQuery {
+        conversation_id: Some("c1"),
+        conversation_type: None,
+        keyword: None,
+        since_ms: None,
+        limit: 4,
+        after: None,
+    };
+    let refused = fixture.source().messages(&query).await.unwrap_err();
+    assert!(
+        matches!(&refused, SourceError::Failed(message)
+            if message == "the local store refused a query of the profile; run `countersign isphere doctor`"),
+        "{refused:?}"
+    );
+}
+
 #[test]
 fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
     let fixture = Fixture::chat(1);
@@ -160,6 +182,7 @@ fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
         ("SELECT nope AS id, nick AS name FROM user", "nope"),
         ("SELECT uid AS id FROM user", "no column name"),
         ("SELECT uid AS id, nick AS name, dept AS deparment FROM user", "deparment"),
+        ("SELECT uid AS id, nick AS name, login AS NAME FROM user", "yields `name` twice"),
         ("SELECT uid AS id, nick AS name, 0 AS updated FROM user", "unit of `updated`"),
         ("SELECT uid AS id, nick AS name FROM user; SELECT 1", "more than one"),
         ("DELETE FROM user", "does more than read"),

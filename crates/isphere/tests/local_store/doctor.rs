@@ -6,7 +6,7 @@ use govern::language::Language;
 use isphere::doctor::{Finding, State, examine, out_of_reach};
 use isphere::settings::{LocalReadonly, Settings};
 
-use super::support::{Fixture, PROFILE, SCHEMA};
+use super::support::{Fixture, PROFILE, SCHEMA, insert_message};
 
 const PROFILE_SUBJECT: &str = "[isphere.local_readonly] profile";
 const POLICY_SUBJECT: &str = "[policy] allow, deny";
@@ -145,6 +145,72 @@ async fn the_doctor_tells_what_the_policy_does_not_reach_in_both_languages() {
 }
 
 #[tokio::test]
+async fn entries_whose_ids_the_store_does_not_have_are_noted() {
+    let fixture = Fixture::chat(1);
+    for (allow, deny, unknown) in [
+        (&[][..], &["contact:2", "group:g1", "conversation:c1", "2", "g1", "c2"][..], &[][..]),
+        (
+            &["contact:g1", "c1"],
+            &["group:c1", "conversation:2", "nosuch"],
+            &["contact:g1", "group:c1", "conversation:2", "nosuch"],
+        ),
+    ] {
+        let owned = |entries: &[&str]| entries.iter().map(|entry| (*entry).to_owned()).collect();
+        let policy = Policy { allow: owned(allow), deny: owned(deny), ..Policy::default() };
+        for (language, word) in [(Language::English, "the store has no"), (Language::Chinese, "存储中没有")]
+        {
+            let findings = examine(&settings(&fixture, language), &policy, &Clock::System).await;
+            let noted = findings.iter().find(|finding| finding.message.contains(word));
+            assert_eq!(noted.is_some(), !unknown.is_empty(), "{findings:?}");
+            let Some(noted) = noted else { continue };
+            assert!(noted.subject == POLICY_SUBJECT && noted.state == State::Missing, "{noted:?}");
+            assert!(noted.message.contains(&unknown.join(", ")), "{noted:?}");
+        }
+    }
+    let without_groups =
+        Fixture::new(SCHEMA, "[contacts]\nselect = 'SELECT uid AS id, nick AS name FROM user'");
+    let policy = Policy { deny: vec!["group:nosuch".to_owned()], ..Policy::default() };
+    let findings = examine(&settings(&without_groups, Language::English), &policy, &Clock::System).await;
+    assert!(findings.iter().all(|finding| !finding.message.contains("nosuch")), "{findings:?}");
+}
+
+#[tokio::test]
+async fn a_select_that_fails_while_rows_are_read_is_a_fault_with_its_section_and_sqlites_words() {
+    for (column, failing, section, words) in [
+        ("body AS text", "json_extract(body, '$.a') AS text", "[messages]", "malformed JSON"),
+        ("body AS text", "body || abs(-9223372036854775808) AS text", "[messages]", "integer overflow"),
+        ("body AS text", "zeroblob(1000000000) AS text", "[messages]", "too big"),
+        ("owner,", "json(title) AS owner,", "[groups]", "malformed JSON"),
+        ("uid AS contact", "json('x') AS contact", "[members]", "malformed JSON"),
+    ] {
+        let fixture = Fixture::new(SCHEMA, &PROFILE.replace(column, failing));
+        insert_message(&fixture.writer(), "c1", 1, 1_700_000_000_000);
+        for (language, fails) in [(Language::English, "`select` fails"), (Language::Chinese, "`select` 失败")]
+        {
+            let findings = findings(&fixture, language).await;
+            let fault = findings.iter().find(|finding| finding.state == State::Problem);
+            let fault = fault.unwrap_or_else(|| panic!("{failing}: {findings:?}"));
+            for word in [section, fails, words, "store.profile.toml"] {
+                assert!(fault.message.contains(word), "{failing}: {fault:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_select_that_is_too_much_for_sqlite_is_a_fault_with_its_section_and_sqlites_words() {
+    let terms = vec!["uid > 0"; 20_000].join(" OR ");
+    let profile = format!("[contacts]\nselect = 'SELECT uid AS id, nick AS name FROM user WHERE {terms}'");
+    let fixture = Fixture::new(SCHEMA, &profile);
+    for language in [Language::English, Language::Chinese] {
+        let told = said(&fixture, language, "[isphere] sources: local_readonly").await;
+        for word in ["[contacts]", "too large", "store.profile.toml"] {
+            assert!(told.contains(word) && !told.contains("uid > 0"), "{told}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_the_profile_yields_is_counted() {
     let fixture = Fixture::chat(20);
     fixture.writer().execute_batch("INSERT INTO chat VALUES (NULL, 'x', 1, NULL)").unwrap();
@@ -153,11 +219,12 @@ async fn what_the_profile_yields_is_counted() {
     assert!(path.ends_with("store.profile.toml"), "{told}");
     assert_eq!(
         yields,
-        "people 3, groups 2, conversations 3 (1 of them left out, for their ids cannot be used), messages 40, files 0"
+        "people 3, groups 2, members of groups 2, conversations 3 (1 of them left out, for their ids cannot be used), messages 40, files 0"
     );
     let few = Fixture::new(SCHEMA, "[contacts]\nselect = 'SELECT uid AS id, nick AS name FROM user'");
     let told = said(&few, Language::Chinese, PROFILE_SUBJECT).await;
-    let yields = "读到：人 3，没有 [groups]，没有 [conversations]，没有 [messages]，没有 [files]";
+    let yields =
+        "读到：人 3，没有 [groups]，没有 [members]，没有 [conversations]，没有 [messages]，没有 [files]";
     assert!(told.ends_with(yields), "{told}");
 }
 

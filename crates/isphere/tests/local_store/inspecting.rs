@@ -33,6 +33,7 @@ async fn messages(source: &LocalReadonly, conversation_id: &str) -> Vec<Message>
         since_ms: None,
         limit: 50,
         after: None,
+        until: None,
     };
     let page = source.messages(&query).await.unwrap_or_else(|error| panic!("{error}"));
     page.items.into_iter().map(|positioned| positioned.item).collect()

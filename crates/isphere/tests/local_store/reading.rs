@@ -13,6 +13,7 @@ const ALL: MessageQuery<'_> = MessageQuery {
     since_ms: None,
     limit: 200,
     after: None,
+    until: None,
 };
 
 fn lookup(query: &str) -> Lookup<'_> {
@@ -63,6 +64,19 @@ async fn a_keyword_behind_more_messages_than_a_page_searches_is_found_on_the_nex
     assert_eq!(first.warnings[0].code, "SEARCH_WITHOUT_INDEX");
     let second = source.messages(&MessageQuery { after: first.next.as_deref(), ..query }).await.unwrap();
     assert_eq!((second.items[0].item.message_id.as_str(), second.next), ("m0", None));
+}
+
+#[tokio::test]
+async fn a_keyword_search_without_time_gives_up_and_goes_on_with_fewer_until_all_is_found() {
+    let fixture = Fixture::chat(1_500);
+    let source = fixture.source();
+    let query = MessageQuery { keyword: Some("99条"), limit: 4, ..ALL };
+    let late = MessageQuery { until: Some(tokio::time::Instant::now()), ..query };
+    let first = source.messages(&late).await.unwrap();
+    assert!(first.items.is_empty() && first.next.is_some(), "all at once is too much");
+    let found = message_ids(&source, late).await;
+    assert_eq!(found.len(), 30);
+    assert_eq!(found, message_ids(&source, query).await);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use govern::language::Language;
 use thiserror::Error;
 
-use super::profile::{ProfileError, Table};
+use super::profile::{ProfileError, SectionFault, Table};
 use crate::sources::SourceError;
 
 /// Why the local store cannot be read. The messages hold no path and no SQL, except those about the profile, which are
@@ -72,7 +72,13 @@ pub enum StoreError {
     Io(#[source] std::io::Error),
     /// SQLite refused for another reason.
     #[error("the local store refused a query of the profile; run `countersign isphere doctor`")]
-    Query(#[source] rusqlite::Error),
+    Query {
+        /// The section whose SELECT was read, and the profile's file, as far as they are known.
+        select: Option<(Table, Option<PathBuf>)>,
+        /// What SQLite says.
+        #[source]
+        cause: rusqlite::Error,
+    },
     /// The profile does not fit the store.
     #[error("{fault}{}", path.as_ref().map(|path| format!(" (the profile is {})", path.display())).unwrap_or_default())]
     Profile {
@@ -88,15 +94,37 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// What is wrong and what to do, for the operator.
+    /// What is wrong and what to do, for the operator, with SQLite's words when it refused a SELECT.
     pub fn message(&self, language: Language) -> String {
-        language.pick(self.chinese(), self.to_string())
+        match self {
+            Self::Query { select: Some((table, path)), cause } => {
+                let fault = ProfileError::section(*table, SectionFault::Fails(words(cause)));
+                Self::Profile { path: path.clone(), fault }.message(language)
+            }
+            Self::Query { select: None, cause } => language.pick(
+                self.chinese(),
+                format!("SQLite cannot read the local store: {}; see whether its client can", words(cause)),
+            ),
+            _ => language.pick(self.chinese(), self.to_string()),
+        }
+    }
+
+    /// The same error, which names the section whose SELECT was read.
+    pub(super) fn in_select(self, table: Table) -> Self {
+        match self {
+            Self::Query { select: None, cause } => Self::Query { select: Some((table, None)), cause },
+            other => other,
+        }
     }
 
     /// The same error, which names the file of the profile that is at fault.
     pub(super) fn in_profile(self, file: Option<&Path>) -> Self {
+        let file = file.map(Path::to_owned);
         match self {
-            Self::Profile { path: None, fault } => Self::Profile { path: file.map(Path::to_owned), fault },
+            Self::Profile { path: None, fault } => Self::Profile { path: file, fault },
+            Self::Query { select: Some((table, None)), cause } => {
+                Self::Query { select: Some((table, file)), cause }
+            }
             other => other,
         }
     }
@@ -125,7 +153,9 @@ impl StoreError {
             }
             Self::Interrupted => "读取本地存储被中断；请少要一些，或用 `countersign isphere index` 建立索引",
             Self::Io(_) => "无法从磁盘读取本地存储；请检查文件及其文件夹的权限",
-            Self::Query(_) => "本地存储拒绝了 profile 的查询；请执行 `countersign isphere doctor`",
+            Self::Query { cause, .. } => {
+                return format!("SQLite 无法读取本地存储：{}；请看客户端能否读取", words(cause));
+            }
             Self::Profile { path: None, fault } => return fault.message(Language::Chinese),
             Self::Profile { path: Some(path), fault } => {
                 return format!("{}（profile 为 {}）", fault.message(Language::Chinese), path.display());
@@ -145,7 +175,7 @@ impl StoreError {
             Some(Code::OperationInterrupted) => Self::Interrupted,
             Some(Code::ReadOnly) => Self::HalfWritten,
             Some(Code::CannotOpen | Code::SystemIoFailure) => Self::Io(std::io::Error::other(error)),
-            _ => Self::Query(error),
+            _ => Self::Query { select: None, cause: error },
         }
     }
 
@@ -169,6 +199,14 @@ impl StoreError {
     }
 }
 
+/// SQLite's words without the SQL, which is the profile's with more around it.
+fn words(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        _ => error.to_string(),
+    }
+}
+
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         Self::of(error)
@@ -183,12 +221,13 @@ impl From<ProfileError> for StoreError {
 
 impl From<StoreError> for SourceError {
     fn from(error: StoreError) -> Self {
-        tracing::warn!(%error, cause = error.source(), "the local store did not answer");
+        let told = error.message(Language::English);
+        tracing::warn!(error = told, cause = error.source(), "the local store did not answer");
         let message = error.to_string();
         match error {
             StoreError::Position => Self::StalePosition,
             StoreError::Interrupted => Self::Timeout(message),
-            StoreError::Damaged(_) | StoreError::Query(_) => Self::Failed(message),
+            StoreError::Damaged(_) | StoreError::Query { .. } => Self::Failed(message),
             StoreError::Locked | StoreError::Changed | StoreError::HalfWritten => {
                 Self::Unavailable { message, retryable: true }
             }

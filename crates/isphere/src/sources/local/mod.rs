@@ -192,6 +192,7 @@ impl Source for LocalReadonly {
                 needle: query.keyword.map(|keyword| Needle {
                     folded: fold(keyword).into_owned(),
                     most_searched: MOST_SEARCHED,
+                    until: query.until,
                 }),
                 since_ms: query.since_ms,
                 limit: query.limit,

@@ -83,6 +83,11 @@ impl Table {
         }
     }
 
+    /// All of its columns, in the order in which they are read.
+    pub fn columns(self) -> impl Iterator<Item = &'static str> {
+        self.required().iter().chain(self.optional()).copied()
+    }
+
     /// Those of its columns that hold a time.
     pub fn times(self) -> &'static [&'static str] {
         match self {

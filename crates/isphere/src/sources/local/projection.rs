@@ -45,7 +45,7 @@ impl Projection {
         let yields: Vec<String> = statement.column_names().into_iter().map(str::to_lowercase).collect();
         check_columns(table, section, &yields)?;
         let mut sql = String::from("SELECT ");
-        for (at, column) in table.required().iter().chain(table.optional()).enumerate() {
+        for (at, column) in table.columns().enumerate() {
             let comma = if at == 0 { "" } else { ", " };
             let value =
                 if yields.iter().any(|name| name == column) { quoted(column) } else { "NULL".to_owned() };
@@ -93,7 +93,7 @@ fn prepare<'c>(connection: &'c Connection, table: Table, sql: &str) -> Result<St
             _ if error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied) => {
                 SectionFault::MoreThanReads
             }
-            _ => return StoreError::of(error),
+            _ => return StoreError::of(error).in_select(table),
         };
         ProfileError::section(table, fault).into()
     })
@@ -106,10 +106,12 @@ fn check_columns(table: Table, section: &Section, yields: &[String]) -> Result<(
     if !missing.is_empty() {
         return refuse(SectionFault::MissingColumns(missing.join(", ")));
     }
-    let known = || table.required().iter().chain(table.optional());
-    if let Some(column) = yields.iter().find(|column| !known().any(|name| name == column)) {
-        let columns = known().copied().collect::<Vec<_>>().join(", ");
+    if let Some(column) = yields.iter().find(|column| !table.columns().any(|name| name == *column)) {
+        let columns = table.columns().collect::<Vec<_>>().join(", ");
         return refuse(SectionFault::UnknownColumn { column: column.clone(), columns });
+    }
+    if let Some((_, column)) = yields.iter().enumerate().find(|(at, column)| yields[..*at].contains(column)) {
+        return refuse(SectionFault::ColumnTwice(column.clone()));
     }
     match table.times().iter().find(|column| has(column) && !section.time.contains_key(**column)) {
         Some(column) => refuse(SectionFault::NoUnit((*column).to_owned())),

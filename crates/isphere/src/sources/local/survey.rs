@@ -14,17 +14,17 @@ use rusqlite::types::{Value, ValueRef};
 use super::error::StoreError;
 use super::inspect::time_unit;
 use super::profile::{Section, Table};
-use super::projection::quoted;
 use super::reader::Reader;
 use super::store::Store;
 use super::time::{TimeUnit, is_set};
 use super::value::id;
+use crate::access::{Kind, Named};
 use crate::model::{Conversation, ConversationType};
 
 /// How long one look takes at most, in milliseconds; twice as long when its first row does not come.
 pub const LOOK_MS: u64 = 300;
-/// Rows between two looks at the clock.
-const ROWS_BETWEEN_LOOKS: u64 = 256;
+/// Rows between two looks at the clock; a row may have megabytes.
+const ROWS_BETWEEN_LOOKS: u64 = 16;
 /// How many values of a time column are kept to tell their unit from.
 const SAMPLED_TIMES: usize = 50;
 /// How many conversations are looked at.
@@ -76,7 +76,7 @@ pub struct Owned {
     pub nobodys: u64,
 }
 
-/// Reads the rows of a section until the time is up. None when not one came in time.
+/// Reads the rows of a section, with all that it yields, until the time is up. None when not one came in time.
 pub async fn rows(store: &Store, table: Table, clock: &Clock) -> Result<Option<Rows>, StoreError> {
     let (clock, zone) = (clock.clone(), store.profile().zone());
     let section = store.profile().section(table).cloned().ok_or(StoreError::NoSection(table))?;
@@ -89,7 +89,7 @@ pub async fn rows(store: &Store, table: Table, clock: &Clock) -> Result<Option<R
             seen: Rows::default(),
             times: BTreeMap::new(),
         };
-        look.read(reader)?;
+        look.read(reader).map_err(|error| reader.fault(table, error))?;
         Ok(look.end())
     }))
     .await
@@ -99,6 +99,28 @@ pub async fn rows(store: &Store, table: Table, clock: &Clock) -> Result<Option<R
 pub async fn conversations(store: &Store, clock: &Clock) -> Result<Option<Conversations>, StoreError> {
     let clock = clock.clone();
     in_time(store.query(move |reader| look_whose(reader, &clock.stopwatch()))).await
+}
+
+/// Which of these entries of the policy ([`Named`]) the store has nobody for, as far as the time allows a look. None when that
+/// was not known in time. A kind of which the profile reads no rows is taken at its word.
+pub async fn unknown(
+    store: &Store,
+    entries: Vec<String>,
+    clock: &Clock,
+) -> Result<Option<Vec<String>>, StoreError> {
+    let clock = clock.clone();
+    in_time(store.query(move |reader| {
+        let watch = clock.stopwatch();
+        let mut unknown = Vec::new();
+        for entry in entries.iter().take_while(|_| !is_over(&watch)) {
+            let Some(named) = Named::parse(entry) else { continue };
+            if !has_named(reader, named)? {
+                unknown.push(entry.clone());
+            }
+        }
+        Ok(unknown)
+    }))
+    .await
 }
 
 impl Owned {
@@ -143,9 +165,26 @@ impl Conversations {
     }
 }
 
-/// Whether the store has a group of this id, or a person.
+/// Whether the store has a person, a group or a conversation of this id.
 fn has(reader: &mut Reader, table: Table, id: &str) -> Result<bool, StoreError> {
-    if table == Table::Groups { Ok(reader.group(id)?.is_some()) } else { Ok(reader.contact(id)?.is_some()) }
+    Ok(match table {
+        Table::Groups => reader.group(id)?.is_some(),
+        Table::Conversations => reader.conversation(id)?.is_some(),
+        _ => reader.contact(id)?.is_some(),
+    })
+}
+
+fn has_named(reader: &mut Reader, named: Named<'_>) -> Result<bool, StoreError> {
+    for (kind, table) in [
+        (Kind::Contact, Table::Contacts),
+        (Kind::Group, Table::Groups),
+        (Kind::Conversation, Table::Conversations),
+    ] {
+        if named.may_be(kind) && (reader.rows(table).is_err() || has(reader, table, named.id)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// A statement that yields no row never looks at the clock, so it is interrupted.
@@ -178,31 +217,26 @@ struct Times {
 impl Look<'_> {
     fn read(&mut self, reader: &Reader) -> Result<(), StoreError> {
         for projection in reader.projections(self.table)? {
-            let times: Vec<&'static str> =
-                self.table.times().iter().copied().filter(|column| projection.yields(column)).collect();
-            let columns: Vec<String> =
-                std::iter::once(&"id").chain(&times).map(|column| quoted(column)).collect();
-            let sql = format!("SELECT {} FROM ({})", columns.join(", "), projection.sql);
-            let mut statement = reader.connection().prepare(&sql)?;
+            // Whole rows, for SQLite does not reckon out a column that nobody asks for, and one that fails would be missed.
+            let mut statement = reader.connection().prepare(&projection.sql)?;
             let mut found = statement.query([])?;
             while let Some(row) = found.next()? {
                 if self.seen.read.is_multiple_of(ROWS_BETWEEN_LOOKS) && is_over(&self.watch) {
                     self.seen.more = true;
                     return Ok(());
                 }
-                self.see(row, &times)?;
+                self.see(row)?;
             }
         }
         Ok(())
     }
 
-    fn see(&mut self, row: &Row<'_>, times: &[&'static str]) -> Result<(), StoreError> {
+    fn see(&mut self, row: &Row<'_>) -> Result<(), StoreError> {
         self.seen.read += 1;
         self.seen.left_out += u64::from(id(row.get_ref(0)?, self.section.text).is_none());
-        for (at, column) in times.iter().enumerate() {
-            let (value, Some(unit)) = (row.get_ref(at + 1)?, self.section.time.get(*column)) else {
-                continue;
-            };
+        for (at, column) in self.table.columns().enumerate() {
+            let Some(unit) = self.section.time.get(column) else { continue };
+            let value = row.get_ref(at)?;
             if is_set(value) {
                 let right = unit.is_plausible(value, self.zone);
                 self.times.entry(column).or_default().add(value, right);
@@ -235,7 +269,8 @@ impl Times {
 
 fn look_whose(reader: &mut Reader, watch: &Stopwatch) -> Result<Conversations, StoreError> {
     let mut seen = Conversations::default();
-    for conversation in first_conversations(reader)? {
+    let first = first_conversations(reader);
+    for conversation in first.map_err(|error| reader.fault(Table::Conversations, error))? {
         if is_over(watch) {
             break;
         }

@@ -20,6 +20,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Row, params_from_iter};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use self::slice::Slice;
 use super::error::StoreError;
@@ -50,6 +51,8 @@ pub(super) struct Needle {
     pub folded: String,
     /// At most so many rows, and those of the same time as the last, are searched for one page.
     pub most_searched: usize,
+    /// When the search of more than a few rows stops, and the next page tries fewer.
+    pub until: Option<Instant>,
 }
 
 /// A place in the order of all streams.
@@ -64,6 +67,9 @@ pub(super) struct Position {
     number: Stored,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slice: Option<Slice>,
+    /// From here, at most so many rows are searched at once, for a search of more was not done in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    most_searched: Option<usize>,
 }
 
 /// A value of SQLite that keeps every bit in JSON.
@@ -128,6 +134,7 @@ impl Position {
             stored: Stored::Null,
             number: Stored::Integer(i64::MIN),
             slice: None,
+            most_searched: None,
         }
     }
 
@@ -150,7 +157,7 @@ impl Position {
 }
 
 impl Timeline {
-    /// Reads a page. `read` makes an item of a row.
+    /// Reads a page. `read` makes an item of a row. A search that is not done in time gives a page without items.
     pub fn read<'r, T>(
         &self,
         reader: &'r Reader,
@@ -158,19 +165,34 @@ impl Timeline {
     ) -> Result<Run<T>, StoreError> {
         let slice = self.slice(reader)?;
         let from_ms = slice.and_then(|slice| slice.from_ms);
+        let most_searched = self.after.as_ref().and_then(|position| position.most_searched);
         let within = Self { since_ms: self.since_ms.max(from_ms), ..self.clone() };
-        let mut rows = self.limit + 1;
-        let mut run = loop {
-            if let Some(run) = within.read_rows(reader, &read, rows)? {
-                break run;
-            }
-            rows = rows.saturating_mul(8);
+        let found = reader.until(self.until(), || within.read_all_rows(reader, &read))?;
+        let Some(mut run) = found else {
+            return Ok(Run { items: Vec::new(), next: Some(self.with_fewer()), left_out: 0 });
         };
         for position in run.items.iter_mut().map(|(_, position)| position).chain(&mut run.next) {
             position.slice = slice;
+            position.most_searched = most_searched;
         }
-        let beyond = || from_ms.map(|from_ms| Position::before(self.table, from_ms));
+        let beyond =
+            || from_ms.map(|from_ms| Position { most_searched, ..Position::before(self.table, from_ms) });
         Ok(Run { next: run.next.or_else(beyond), ..run })
+    }
+
+    /// Reads a page from as many rows of each stream as it takes.
+    fn read_all_rows<'r, T>(
+        &self,
+        reader: &'r Reader,
+        read: &impl Fn(&Rows<'r>, &Row<'_>) -> Result<Option<T>, StoreError>,
+    ) -> Result<Run<T>, StoreError> {
+        let mut rows = self.limit + 1;
+        loop {
+            if let Some(run) = self.read_rows(reader, read, rows)? {
+                return Ok(run);
+            }
+            rows = rows.saturating_mul(8);
+        }
     }
 
     /// Reads a page from the first so many rows of each stream; none when rows that were left out made them too few.
@@ -414,6 +436,7 @@ impl Stream<'_> {
             stored,
             number: Stored::from(row.get_ref(self.columns.number.1)?),
             slice: None,
+            most_searched: None,
         };
         Ok((at_ms, position))
     }

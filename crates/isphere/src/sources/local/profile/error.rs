@@ -107,6 +107,9 @@ pub enum SectionFault {
         /// The columns of the section.
         columns: String,
     },
+    /// One column would hide the other.
+    #[error("`select` yields `{0}` twice; leave one of the two")]
+    ColumnTwice(String),
     /// An index goes by the numbers of the messages.
     #[error("`select` yields no `seq`, which an index needs; add `rowid AS seq`")]
     NoSeq,
@@ -163,6 +166,7 @@ impl SectionFault {
             Self::UnknownColumn { column, columns } => {
                 format!("`select` 给出了 `{column}`，但可用的列是：{columns}")
             }
+            Self::ColumnTwice(column) => format!("`select` 给出了两次 `{column}`；请只留一个"),
             Self::NoSeq => "`select` 没有给出索引需要的 `seq`；请加上 `rowid AS seq`".to_owned(),
         }
     }
