@@ -111,6 +111,7 @@ fn every_message() -> MessageQuery<'static> {
         since_ms: None,
         limit: 10,
         after: None,
+        until: None,
     }
 }
 

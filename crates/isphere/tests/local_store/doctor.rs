@@ -181,7 +181,7 @@ async fn a_select_that_fails_while_rows_are_read_is_a_fault_with_its_section_and
         ("body AS text", "body || abs(-9223372036854775808) AS text", "[messages]", "integer overflow"),
         ("body AS text", "zeroblob(1000000000) AS text", "[messages]", "too big"),
         ("owner,", "json(title) AS owner,", "[groups]", "malformed JSON"),
-        ("uid AS contact", "json('x') AS contact", "[members]", "malformed JSON"),
+        ("uid AS contact", "json(gid) AS contact", "[members]", "malformed JSON"),
     ] {
         let fixture = Fixture::new(SCHEMA, &PROFILE.replace(column, failing));
         insert_message(&fixture.writer(), "c1", 1, 1_700_000_000_000);
