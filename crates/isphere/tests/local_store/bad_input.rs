@@ -160,6 +160,7 @@ async fn a_select_that_fails_while_it_is_read_is_told_to_a_client_in_one_short_s
         since_ms: None,
         limit: 4,
         after: None,
+        until: None,
     };
     let refused = fixture.source().messages(&query).await.unwrap_err();
     assert!(
