@@ -274,12 +274,11 @@ fn the_doctor_says_of_sources_of_later_releases_what_to_configure() {
     let place = Place::with_isphere();
     let file = place.path().join("countersign.toml");
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("['local_readonly']", "['bridge', 'network', 'uia', 'local_readonly']"))
-        .unwrap();
+    fs::write(&file, text.replace("['local_readonly']", "['bridge', 'network', 'local_readonly']")).unwrap();
     let output = place.run(&["isphere", "doctor", "--json"]);
     assert_eq!(output.status.code(), Some(1));
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for name in ["bridge", "network", "uia"] {
+    for name in ["bridge", "network"] {
         let found = finding(&findings, &format!("[isphere] sources: {name}"));
         assert_eq!(found["state"], "problem");
         assert!(found["message"].as_str().unwrap().contains("configure local_readonly"), "{found}");
