@@ -4,6 +4,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::process::Command;
 
 use helper_process::{HELPER, ask, code, message, request, response, run, warnings};
 use serde_json::{Value, json};
@@ -31,10 +33,16 @@ fn probe(folder: &Path) -> Value {
 
 /// The answer of a helper that has this list beside it.
 fn probe_with_list(list: &str) -> Value {
-    let program = tempfile::tempdir().unwrap();
+    probe_with(|path| fs::write(path, list).unwrap())
+}
+
+/// The answer of a helper beside which `put` puts something at the path of the list.
+fn probe_with(put: impl FnOnce(&Path)) -> Value {
+    let program = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let helper = program.path().join("ISphereWinHelper.exe");
-    fs::copy(HELPER, &helper).unwrap();
-    fs::write(program.path().join("entrypoints.toml"), list).unwrap();
+    // Linked, not copied: a program cannot be started while a process that another test forked has it open for writing.
+    fs::hard_link(HELPER, &helper).unwrap();
+    put(&program.path().join("entrypoints.toml"));
     let folder = folder(CLIENT);
     let request = request(OP, &json!({"install_dir": folder.path()}));
     response(run(&helper, request.to_string().as_bytes()))
@@ -130,6 +138,21 @@ fn a_folder_in_place_of_the_file_is_not_read() {
     assert_eq!(warnings(&answer), ["FILE_NOT_READABLE"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_the_file_is_not_followed_wherever_it_leads() {
+    let elsewhere = folder("other.dll");
+    for target in [elsewhere.path().join("other.dll"), elsewhere.path().join("nothing"), "/dev/zero".into()] {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(&target, folder.path().join(CLIENT)).unwrap();
+        let answer = probe(folder.path());
+        let found = &answer["data"]["entrypoints"][0];
+        assert_eq!(found["missing"], "file", "{}", target.display());
+        assert_eq!(found["files"][0]["sha256"], json!(null), "{}", target.display());
+        assert_eq!(warnings(&answer), ["FILE_NOT_READABLE"]);
+    }
+}
+
 #[test]
 fn a_folder_that_is_not_there_is_a_fault_of_the_request_and_not_repeated() {
     let folder = tempfile::tempdir().unwrap();
@@ -197,5 +220,20 @@ fn a_list_that_cannot_be_used_is_told_instead_of_the_built_in_one_being_taken() 
             message(&answer)
         );
         assert!(message(&answer).contains(reason), "{}", message(&answer));
+    }
+}
+
+#[test]
+fn a_list_that_is_no_regular_file_is_refused_at_once() {
+    let mut answers = vec![probe_with(|path| fs::create_dir(path).unwrap())];
+    #[cfg(unix)]
+    {
+        let link = |target: &str| probe_with(|path| std::os::unix::fs::symlink(target, path).unwrap());
+        let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        answers.extend([link("nothing"), link("ISphereWinHelper.exe"), link("/dev/zero"), probe_with(pipe)]);
+    }
+    for answer in answers {
+        assert_eq!(code(&answer), "HELPER_FAILED", "{answer}");
+        assert!(message(&answer).contains("no regular file"), "{}", message(&answer));
     }
 }
