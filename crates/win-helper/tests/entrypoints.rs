@@ -10,6 +10,7 @@ use std::process::Command;
 use helper_process::{HELPER, ask, code, message, request, response, run, warnings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use win_helper::ops::Operation;
 
 mod helper_process;
 
@@ -163,8 +164,49 @@ fn a_folder_that_is_not_there_is_a_fault_of_the_request_and_not_repeated() {
 
 #[test]
 fn a_folder_of_another_computer_is_not_asked_for() {
-    for folder in ["\\\\server\\share", "//server/share", "\\/server", "\\\\?\\UNC\\server\\share", ""] {
-        assert_eq!(code(&ask(OP, &json!({"install_dir": folder}))), "INVALID_REQUEST", "{folder}");
+    const BEGINNINGS: [&str; 12] = [
+        r"\\server\share",
+        r"\\?\UNC\server\share",
+        r"\\?\C:\Impp",
+        r"\\.\C:\Impp",
+        r"\\.\UNC\server\share",
+        r"\\.\pipe\name",
+        r"\??\UNC\server\share",
+        r"\??\C:\Impp",
+        r"\Device\Mup\server\share",
+        r"\\;LanmanRedirector\server\share",
+        "C:Impp",
+        "Impp",
+    ];
+    for beginning in BEGINNINGS {
+        // Each separator as the other one too, for Windows takes either.
+        for kinds in 0..1 << beginning.matches('\\').count() {
+            let mut separators = 0..;
+            let turned = |letter| match letter {
+                '\\' if kinds >> separators.next().unwrap_or(0) & 1 == 1 => '/',
+                letter => letter,
+            };
+            let folder: String = beginning.chars().map(turned).collect();
+            let is_of_this_system = cfg!(not(windows))
+                && folder.starts_with('/')
+                && !folder.starts_with("//")
+                && !folder.starts_with("/\\");
+            if !is_of_this_system {
+                let json = json!({"install_dir": folder}).to_string();
+                assert!(Operation::parse(OP, &json).is_err(), "{folder}");
+            }
+        }
+    }
+    let answer = ask(OP, &json!({"install_dir": r"\??\UNC\server\share"}));
+    assert_eq!(code(&answer), "INVALID_REQUEST");
+    assert!(message(&answer).contains("network shares"), "{}", message(&answer));
+}
+
+#[test]
+fn a_folder_of_a_drive_is_accepted_with_either_separator() {
+    for folder in [r"C:\Program Files (x86)\Impp", "d:/Impp", r"C:\"] {
+        let json = json!({"install_dir": folder}).to_string();
+        assert!(Operation::parse(OP, &json).is_ok(), "{folder}");
     }
 }
 

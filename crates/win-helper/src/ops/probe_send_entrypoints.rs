@@ -88,14 +88,25 @@ impl Arguments {
     pub fn parse(what: &str, json: &str) -> Result<Self, Fault> {
         let arguments: Self = object(what, json)?;
         within("the length of install_dir", arguments.install_dir.chars().count(), 1..=MOST_PATH_CHARS)?;
-        // Windows would sign in to whatever computer the path names.
-        if arguments.install_dir.starts_with(['\\', '/'])
-            && arguments.install_dir[1..].starts_with(['\\', '/'])
-        {
-            let reason = "install_dir must be a folder of this computer, not of a network share";
+        if !is_on_a_drive(&arguments.install_dir) {
+            let reason = "install_dir must be the whole path of a folder of this computer, such as C:\\Impp; paths of \
+                          network shares and devices, and those that begin with \\\\?\\, are refused";
             return Err(Fault::InvalidRequest(reason.to_owned()));
         }
         Ok(arguments)
+    }
+}
+
+/// Whether a path begins with a drive and its root, or elsewhere than on Windows with the root.
+///
+/// What is allowed is named, not what is refused: Windows signs in to whatever computer a path names, and has many ways
+/// to name one (`\\server`, `//server`, `\\?\UNC\`, `\??\UNC\`, `\\.\`, or a path relative to a folder there).
+fn is_on_a_drive(path: &str) -> bool {
+    let is_separator = |byte: &u8| matches!(byte, b'\\' | b'/');
+    match path.as_bytes() {
+        [letter, b':', separator, ..] => letter.is_ascii_alphabetic() && is_separator(separator),
+        [b'/', rest @ ..] => cfg!(not(windows)) && !rest.first().is_some_and(|byte| is_separator(byte)),
+        _ => false,
     }
 }
 
