@@ -265,17 +265,23 @@ fn a_list_that_cannot_be_used_is_told_instead_of_the_built_in_one_being_taken() 
     }
 }
 
+fn assert_refused_as_no_regular_file(answer: &Value) {
+    assert_eq!(code(answer), "HELPER_FAILED", "{answer}");
+    assert!(message(answer).contains("no regular file"), "{answer}");
+}
+
 #[test]
-fn a_list_that_is_no_regular_file_is_refused_at_once() {
-    let mut answers = vec![probe_with(|path| fs::create_dir(path).unwrap())];
-    #[cfg(unix)]
-    {
-        let link = |target: &str| probe_with(|path| std::os::unix::fs::symlink(target, path).unwrap());
-        let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
-        answers.extend([link("nothing"), link("ISphereWinHelper.exe"), link("/dev/zero"), probe_with(pipe)]);
+fn a_folder_in_place_of_the_list_is_refused() {
+    assert_refused_as_no_regular_file(&probe_with(|path| fs::create_dir(path).unwrap()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_or_a_pipe_in_place_of_the_list_is_refused_at_once() {
+    for target in ["nothing", "ISphereWinHelper.exe", "/dev/zero"] {
+        let link = |path: &Path| std::os::unix::fs::symlink(target, path).unwrap();
+        assert_refused_as_no_regular_file(&probe_with(link));
     }
-    for answer in answers {
-        assert_eq!(code(&answer), "HELPER_FAILED", "{answer}");
-        assert!(message(&answer).contains("no regular file"), "{}", message(&answer));
-    }
+    let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    assert_refused_as_no_regular_file(&probe_with(pipe));
 }

@@ -102,10 +102,9 @@ impl Arguments {
 /// What is allowed is named, not what is refused: Windows signs in to whatever computer a path names, and has many ways
 /// to name one (`\\server`, `//server`, `\\?\UNC\`, `\??\UNC\`, `\\.\`, or a path relative to a folder there).
 fn is_on_a_drive(path: &str) -> bool {
-    let is_separator = |byte: &u8| matches!(byte, b'\\' | b'/');
     match path.as_bytes() {
-        [letter, b':', separator, ..] => letter.is_ascii_alphabetic() && is_separator(separator),
-        [b'/', rest @ ..] => cfg!(not(windows)) && !rest.first().is_some_and(|byte| is_separator(byte)),
+        [letter, b':', b'\\' | b'/', ..] => letter.is_ascii_alphabetic(),
+        [b'/', rest @ ..] => cfg!(not(windows)) && !rest.starts_with(b"/") && !rest.starts_with(b"\\"),
         _ => false,
     }
 }
