@@ -83,6 +83,7 @@ struct Envelope<'a> {
     protocol: String,
     request_id: String,
     op: String,
+    #[serde(default, deserialize_with = "present")]
     timeout_ms: Option<u64>,
     #[serde(borrow)]
     args: &'a RawValue,
@@ -114,6 +115,13 @@ pub fn object<'a, T: Deserialize<'a>>(what: &str, json: &'a str) -> Result<T, Fa
         return Err(Fault::InvalidRequest(format!("{what} must be a JSON object")));
     }
     serde_json::from_str(json).map_err(|error| Fault::InvalidRequest(format!("{what}: {error}")))
+}
+
+/// Reads a field that may be left out, but not be null, as no other field may.
+pub fn present<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
+    field: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
 }
 
 fn understand(text: &str) -> Result<(u64, Operation), Fault> {
