@@ -204,6 +204,26 @@ fn null_is_no_value_of_any_field() {
 }
 
 #[test]
+fn a_name_of_the_request_comes_back_cut_and_without_what_hides_text() {
+    let name = format!("\u{202e}\u{200b}\u{1b}[2J{}", "x".repeat(50_000));
+    let mut unknown = version_request();
+    unknown[&name] = json!(1);
+    for request in [
+        unknown,
+        with("timeout_ms", json!(name)),
+        with("args", json!({&name: 1})),
+        request("dump_uia", &json!({"max_depth": name})),
+    ] {
+        let answer = answer_to(&request);
+        assert_eq!(code(&answer), "INVALID_REQUEST");
+        let message = message(&answer);
+        assert!(message.chars().count() <= 601, "{message}");
+        assert!(!message.contains(['\u{202e}', '\u{200b}', '\u{1b}']), "{message}");
+        assert!(message.contains(" at line 1 column "), "the end stays: {message}");
+    }
+}
+
+#[test]
 fn the_handle_of_no_window_is_told_from_one_that_is_ill_formed() {
     let answer = ask("dump_uia", &json!({"hwnd": "0x00000000"}));
     assert!(message(&answer).contains("is no window"), "{}", message(&answer));
