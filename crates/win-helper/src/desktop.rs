@@ -153,15 +153,18 @@ impl Serialize for WindowHandle {
 
 impl<'de> Deserialize<'de> for WindowHandle {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
         let text = String::deserialize(deserializer)?;
         let digits = text
             .strip_prefix("0x")
             .filter(|digits| digits.len() == 8 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let number =
-            digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).filter(|number| *number != 0);
-        number.map(Self).ok_or_else(|| {
-            serde::de::Error::custom("hwnd must be `0x` and 8 hexadecimal digits, such as 0x001A0B2C")
-        })
+        match digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) {
+            None => Err(D::Error::custom("hwnd must be `0x` and 8 hexadecimal digits, such as 0x001A0B2C")),
+            Some(0) => Err(D::Error::custom(
+                "hwnd 0x00000000 is no window; put one that scan_windows lists in its place",
+            )),
+            Some(number) => Ok(Self(number)),
+        }
     }
 }
 

@@ -16,6 +16,7 @@ pub mod ops;
 pub mod program;
 pub mod progress;
 pub mod protocol;
+pub mod regular_file;
 pub mod score;
 pub mod tree;
 pub mod watchdog;

@@ -17,6 +17,8 @@ pub const MOST_TIMEOUT_MS: u64 = 600_000;
 
 /// The most characters of a request_id.
 const MOST_ID_CHARS: usize = 128;
+/// The most characters of a message that are shown; a message can repeat a name of the request or of a file.
+const MOST_MESSAGE_CHARS: usize = 600;
 
 /// A request that was understood.
 #[derive(Debug)]
@@ -70,8 +72,14 @@ impl Response {
     pub fn new(identity: Identity, outcome: Result<Data, Fault>, warnings: Vec<Warning>) -> Self {
         let (data, error) = match outcome {
             Ok(data) => (Some(data), None),
-            Err(fault) => (None, Some(ErrorObject { code: fault.code(), message: fault.to_string() })),
+            Err(fault) => {
+                (None, Some(ErrorObject { code: fault.code(), message: shown(&fault.to_string()) }))
+            }
         };
+        let warnings = warnings
+            .into_iter()
+            .map(|Warning { code, message }| Warning { code, message: shown(&message) })
+            .collect();
         let Identity { request_id, op } = identity;
         Self { protocol: PROTOCOL, request_id, op, ok: data.is_some(), data, error, warnings }
     }
@@ -83,6 +91,7 @@ struct Envelope<'a> {
     protocol: String,
     request_id: String,
     op: String,
+    #[serde(default, deserialize_with = "present")]
     timeout_ms: Option<u64>,
     #[serde(borrow)]
     args: &'a RawValue,
@@ -116,6 +125,13 @@ pub fn object<'a, T: Deserialize<'a>>(what: &str, json: &'a str) -> Result<T, Fa
     serde_json::from_str(json).map_err(|error| Fault::InvalidRequest(format!("{what}: {error}")))
 }
 
+/// Reads a field that may be left out, but not be null, as no other field may.
+pub fn present<'de, D: serde::Deserializer<'de>, T: Deserialize<'de>>(
+    field: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
+}
+
 fn understand(text: &str) -> Result<(u64, Operation), Fault> {
     let envelope: Envelope = object("the request", text)?;
     if envelope.protocol != PROTOCOL {
@@ -142,6 +158,23 @@ pub fn within<N: Copy + PartialOrd + std::fmt::Display>(
     }
     let (least, most) = (range.start(), range.end());
     Err(Fault::InvalidRequest(format!("{field} must be between {least} and {most}, but is {number}")))
+}
+
+/// A message as it may be shown to a person: what steers a terminal or hides text is written as an escape, and what is
+/// longer than [`MOST_MESSAGE_CHARS`] loses its middle, for the end tells what was expected.
+fn shown(message: &str) -> String {
+    let mut clean: Vec<char> = Vec::new();
+    for character in message.chars() {
+        match character {
+            '"' | '\'' | '\\' => clean.push(character),
+            other => clean.extend(other.escape_debug()),
+        }
+    }
+    if clean.len() > MOST_MESSAGE_CHARS {
+        let half = MOST_MESSAGE_CHARS / 2;
+        clean.splice(half..clean.len() - half, ['…']);
+    }
+    clean.into_iter().collect()
 }
 
 /// Reads `request_id` and `op` of any JSON value; where they are not short texts they stay empty.

@@ -4,10 +4,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::process::Command;
 
 use helper_process::{HELPER, ask, code, message, request, response, run, warnings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use win_helper::ops::Operation;
 
 mod helper_process;
 
@@ -31,10 +34,16 @@ fn probe(folder: &Path) -> Value {
 
 /// The answer of a helper that has this list beside it.
 fn probe_with_list(list: &str) -> Value {
-    let program = tempfile::tempdir().unwrap();
+    probe_with(|path| fs::write(path, list).unwrap())
+}
+
+/// The answer of a helper beside which `put` puts something at the path of the list.
+fn probe_with(put: impl FnOnce(&Path)) -> Value {
+    let program = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let helper = program.path().join("ISphereWinHelper.exe");
-    fs::copy(HELPER, &helper).unwrap();
-    fs::write(program.path().join("entrypoints.toml"), list).unwrap();
+    // Linked, not copied: a program cannot be started while a process that another test forked has it open for writing.
+    fs::hard_link(HELPER, &helper).unwrap();
+    put(&program.path().join("entrypoints.toml"));
     let folder = folder(CLIENT);
     let request = request(OP, &json!({"install_dir": folder.path()}));
     response(run(&helper, request.to_string().as_bytes()))
@@ -130,6 +139,21 @@ fn a_folder_in_place_of_the_file_is_not_read() {
     assert_eq!(warnings(&answer), ["FILE_NOT_READABLE"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_in_place_of_the_file_is_not_followed_wherever_it_leads() {
+    let elsewhere = folder("other.dll");
+    for target in [elsewhere.path().join("other.dll"), elsewhere.path().join("nothing"), "/dev/zero".into()] {
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(&target, folder.path().join(CLIENT)).unwrap();
+        let answer = probe(folder.path());
+        let found = &answer["data"]["entrypoints"][0];
+        assert_eq!(found["missing"], "file", "{}", target.display());
+        assert_eq!(found["files"][0]["sha256"], json!(null), "{}", target.display());
+        assert_eq!(warnings(&answer), ["FILE_NOT_READABLE"]);
+    }
+}
+
 #[test]
 fn a_folder_that_is_not_there_is_a_fault_of_the_request_and_not_repeated() {
     let folder = tempfile::tempdir().unwrap();
@@ -140,8 +164,49 @@ fn a_folder_that_is_not_there_is_a_fault_of_the_request_and_not_repeated() {
 
 #[test]
 fn a_folder_of_another_computer_is_not_asked_for() {
-    for folder in ["\\\\server\\share", "//server/share", "\\/server", "\\\\?\\UNC\\server\\share", ""] {
-        assert_eq!(code(&ask(OP, &json!({"install_dir": folder}))), "INVALID_REQUEST", "{folder}");
+    const BEGINNINGS: [&str; 12] = [
+        r"\\server\share",
+        r"\\?\UNC\server\share",
+        r"\\?\C:\Impp",
+        r"\\.\C:\Impp",
+        r"\\.\UNC\server\share",
+        r"\\.\pipe\name",
+        r"\??\UNC\server\share",
+        r"\??\C:\Impp",
+        r"\Device\Mup\server\share",
+        r"\\;LanmanRedirector\server\share",
+        "C:Impp",
+        "Impp",
+    ];
+    for beginning in BEGINNINGS {
+        // Each separator as the other one too, for Windows takes either.
+        for kinds in 0..1 << beginning.matches('\\').count() {
+            let mut separators = 0..;
+            let turned = |letter| match letter {
+                '\\' if kinds >> separators.next().unwrap_or(0) & 1 == 1 => '/',
+                letter => letter,
+            };
+            let folder: String = beginning.chars().map(turned).collect();
+            let is_of_this_system = cfg!(not(windows))
+                && folder.starts_with('/')
+                && !folder.starts_with("//")
+                && !folder.starts_with("/\\");
+            if !is_of_this_system {
+                let json = json!({"install_dir": folder}).to_string();
+                assert!(Operation::parse(OP, &json).is_err(), "{folder}");
+            }
+        }
+    }
+    let answer = ask(OP, &json!({"install_dir": r"\??\UNC\server\share"}));
+    assert_eq!(code(&answer), "INVALID_REQUEST");
+    assert!(message(&answer).contains("network shares"), "{}", message(&answer));
+}
+
+#[test]
+fn a_folder_of_a_drive_is_accepted_with_either_separator() {
+    for folder in [r"C:\Program Files (x86)\Impp", "d:/Impp", r"C:\"] {
+        let json = json!({"install_dir": folder}).to_string();
+        assert!(Operation::parse(OP, &json).is_ok(), "{folder}");
     }
 }
 
@@ -198,4 +263,25 @@ fn a_list_that_cannot_be_used_is_told_instead_of_the_built_in_one_being_taken() 
         );
         assert!(message(&answer).contains(reason), "{}", message(&answer));
     }
+}
+
+fn assert_refused_as_no_regular_file(answer: &Value) {
+    assert_eq!(code(answer), "HELPER_FAILED", "{answer}");
+    assert!(message(answer).contains("no regular file"), "{answer}");
+}
+
+#[test]
+fn a_folder_in_place_of_the_list_is_refused() {
+    assert_refused_as_no_regular_file(&probe_with(|path| fs::create_dir(path).unwrap()));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_or_a_pipe_in_place_of_the_list_is_refused_at_once() {
+    for target in ["nothing", "ISphereWinHelper.exe", "/dev/zero"] {
+        let link = |path: &Path| std::os::unix::fs::symlink(target, path).unwrap();
+        assert_refused_as_no_regular_file(&probe_with(link));
+    }
+    let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    assert_refused_as_no_regular_file(&probe_with(pipe));
 }

@@ -186,6 +186,50 @@ fn a_number_out_of_its_range_or_of_another_kind_is_refused() {
 }
 
 #[test]
+fn null_is_no_value_of_any_field() {
+    for field in ["protocol", "request_id", "op", "timeout_ms", "args"] {
+        assert_eq!(code(&answer_to(&with(field, json!(null)))), "INVALID_REQUEST", "{field}");
+    }
+    for (op, fields) in [
+        ("scan_windows", &["include_all_visible"][..]),
+        ("dump_uia", &["hwnd", "max_depth", "max_children", "max_nodes", "include_text"]),
+        ("probe_client_runtime", &["process_names", "include_modules", "max_modules"]),
+        ("probe_send_entrypoints", &["install_dir"]),
+        ("probe_send_uia_controls", &["hwnd", "max_depth", "max_children"]),
+    ] {
+        for field in fields {
+            assert_eq!(code(&ask(op, &json!({*field: null}))), "INVALID_REQUEST", "{op} {field}");
+        }
+    }
+}
+
+#[test]
+fn a_name_of_the_request_comes_back_cut_and_without_what_hides_text() {
+    let name = format!("\u{202e}\u{200b}\u{1b}[2J{}", "x".repeat(50_000));
+    let mut unknown = version_request();
+    unknown[&name] = json!(1);
+    for request in [
+        unknown,
+        with("timeout_ms", json!(name)),
+        with("args", json!({&name: 1})),
+        request("dump_uia", &json!({"max_depth": name})),
+    ] {
+        let answer = answer_to(&request);
+        assert_eq!(code(&answer), "INVALID_REQUEST");
+        let message = message(&answer);
+        assert!(message.chars().count() <= 601, "{message}");
+        assert!(!message.contains(['\u{202e}', '\u{200b}', '\u{1b}']), "{message}");
+        assert!(message.contains(" at line 1 column "), "the end stays: {message}");
+    }
+}
+
+#[test]
+fn the_handle_of_no_window_is_told_from_one_that_is_ill_formed() {
+    let answer = ask("dump_uia", &json!({"hwnd": "0x00000000"}));
+    assert!(message(&answer).contains("is no window"), "{}", message(&answer));
+}
+
+#[test]
 fn a_list_of_names_has_bounds() {
     let long = "x".repeat(101);
     for names in [json!([]), json!([""]), json!([long]), json!(vec!["x"; 33]), json!("x"), json!([1])] {

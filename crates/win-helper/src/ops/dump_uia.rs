@@ -6,7 +6,7 @@ use crate::desktop::{self, WindowHandle};
 use crate::fault::Fault;
 use crate::ops::scan_windows::only_candidate;
 use crate::progress::Progress;
-use crate::protocol::{object, within};
+use crate::protocol::{object, present, within};
 use crate::tree::{Limits, Tree};
 
 /// The op's name.
@@ -24,6 +24,7 @@ pub const MOST_NODES: usize = 20_000;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
+    #[serde(default, deserialize_with = "present")]
     hwnd: Option<WindowHandle>,
     #[serde(default = "default_depth")]
     max_depth: usize,

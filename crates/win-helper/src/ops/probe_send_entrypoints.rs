@@ -2,8 +2,6 @@
 //! (boundary contract, section 6.6). It only reads files, on any system.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +14,7 @@ use crate::fault::Fault;
 use crate::ops::Safety;
 use crate::progress::Progress;
 use crate::protocol::{object, within};
+use crate::regular_file;
 
 /// The op's name.
 pub const NAME: &str = "probe_send_entrypoints";
@@ -89,14 +88,24 @@ impl Arguments {
     pub fn parse(what: &str, json: &str) -> Result<Self, Fault> {
         let arguments: Self = object(what, json)?;
         within("the length of install_dir", arguments.install_dir.chars().count(), 1..=MOST_PATH_CHARS)?;
-        // Windows would sign in to whatever computer the path names.
-        if arguments.install_dir.starts_with(['\\', '/'])
-            && arguments.install_dir[1..].starts_with(['\\', '/'])
-        {
-            let reason = "install_dir must be a folder of this computer, not of a network share";
+        if !is_on_a_drive(&arguments.install_dir) {
+            let reason = "install_dir must be the whole path of a folder of this computer, such as C:\\Impp; paths of \
+                          network shares and devices, and those that begin with \\\\?\\, are refused";
             return Err(Fault::InvalidRequest(reason.to_owned()));
         }
         Ok(arguments)
+    }
+}
+
+/// Whether a path begins with a drive and its root, or elsewhere than on Windows with the root.
+///
+/// What is allowed is named, not what is refused: Windows signs in to whatever computer a path names, and has many ways
+/// to name one (`\\server`, `//server`, `\\?\UNC\`, `\??\UNC\`, `\\.\`, or a path relative to a folder there).
+fn is_on_a_drive(path: &str) -> bool {
+    match path.as_bytes() {
+        [letter, b':', b'\\' | b'/', ..] => letter.is_ascii_alphabetic(),
+        [b'/', rest @ ..] => cfg!(not(windows)) && !rest.starts_with(b"/") && !rest.starts_with(b"\\"),
+        _ => false,
     }
 }
 
@@ -139,7 +148,7 @@ fn summary(findings: &[Finding]) -> Summary {
     }
 }
 
-/// The regular files of a folder by their names in lower case, since Windows does not tell cases apart, and a copy of
+/// What a folder holds, by its names in lower case, since Windows does not tell cases apart, and a copy of
 /// the client's folder on another system should give the same answer.
 fn files_of(folder: &Path, progress: &Progress) -> Result<HashMap<String, PathBuf>, Fault> {
     let unreadable = || Fault::InvalidRequest("install_dir must be a folder that can be read".to_owned());
@@ -161,7 +170,9 @@ fn files_of(folder: &Path, progress: &Progress) -> Result<HashMap<String, PathBu
 fn look(path: Option<&Path>, entries: Vec<Entrypoint>, progress: &Progress) -> Vec<Finding> {
     let name = entries.first().map(|entry| entry.assembly.clone()).unwrap_or_default();
     let warn = |reason: &str| progress.warn("FILE_NOT_READABLE", format!("`{name}`: {reason}"));
-    let bytes = path.and_then(|path| read(path).map_err(|reason| warn(&reason)).ok());
+    let bytes = path.and_then(|path| {
+        regular_file::read(path, MOST_FILE_BYTES).map_err(|reason| warn(&reason.to_string())).ok()
+    });
     let opened = bytes.as_deref().map(open);
     if let Some((_, Err(reason))) = &opened {
         warn(&reason.to_string());
@@ -209,23 +220,6 @@ fn missing(metadata: &Metadata<'_>, entry: &Entrypoint) -> Result<Option<Missing
         }
     }
     Ok(Some(Missing::Method))
-}
-
-/// All bytes of a regular file; else the reason as a sentence's end.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let unreadable = |_| "it cannot be read; may this user read it?".to_owned();
-    // Asked before it is opened: opening something else, such as a pipe, can wait for ever.
-    let about = std::fs::metadata(path).map_err(unreadable)?;
-    if !about.is_file() {
-        return Err("it is not a file".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    file.take(MOST_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MOST_FILE_BYTES {
-        return Err(format!("it is larger than {} MiB", MOST_FILE_BYTES / 1024 / 1024));
-    }
-    Ok(bytes)
 }
 
 /// The digest in lower-case hexadecimal digits.

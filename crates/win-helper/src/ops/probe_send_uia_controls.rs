@@ -11,7 +11,7 @@ use crate::labels::{self, Labels, Rule};
 use crate::ops::Safety;
 use crate::ops::dump_uia::{check, default_children, default_depth, default_nodes, read_tree};
 use crate::progress::Progress;
-use crate::protocol::object;
+use crate::protocol::{object, present};
 use crate::tree::{Element, Limits, Tree};
 
 /// The op's name.
@@ -21,6 +21,7 @@ pub const NAME: &str = "probe_send_uia_controls";
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
+    #[serde(default, deserialize_with = "present")]
     hwnd: Option<WindowHandle>,
     #[serde(default = "default_depth")]
     max_depth: usize,
