@@ -5,10 +5,10 @@
 
 mod support;
 
-use std::fs;
+use std::{fs, io::Write as _, process::Stdio};
 
 use serde_json::{Value, json};
-use support::{Place, post};
+use support::{BINARY, Place, post};
 
 /// Answers each op with `OP.json` beside it, and fails where there is none.
 const DOUBLE: &str = r#"#!/bin/sh
@@ -167,4 +167,22 @@ fn doctor_says_whether_the_helper_runs_and_the_window_can_be_read() {
     assert_eq!(state(&findings(), "[isphere] sources: uia").0, "ok");
     fs::remove_file(place.path().join("version.json")).unwrap();
     assert_eq!(state(&findings(), "[isphere.helper]").0, "problem");
+}
+
+#[test]
+fn a_server_serves_at_once_whatever_the_helper_does() {
+    let place = desk("timeout_ms = 600000");
+    fs::write(place.path().join("double.sh"), "exec sleep 600").unwrap();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let server = place.serve_isphere();
+    let (status, reply) = post(&server.address, "/mcp", &server.token, &list).unwrap();
+    assert_eq!((status, reply["result"]["tools"].as_array().unwrap().len()), (200, 6), "{reply}");
+
+    let mut command = place.command(BINARY);
+    command.args(["isphere", "serve"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    writeln!(process.stdin.take().unwrap(), "{list}").unwrap();
+    let output = process.wait_with_output().unwrap();
+    let reply: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &reply["id"]), (Some(0), &json!(1)));
 }
