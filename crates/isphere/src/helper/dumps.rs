@@ -1,4 +1,4 @@
-//! Dumps that are kept: the helper's response as it came (boundary contract, section 6.4).
+//! Dumps that are kept: the helper's response as it came, or without text (boundary contract, section 6.4).
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use govern::clock::Clock;
 use thiserror::Error;
 
-use super::{Dump, Reply};
+use super::{Dump, HelperError, Reply, protocol};
 
 /// A dump was not kept. For the operator: it names the folder.
 #[derive(Debug, Error)]
@@ -17,6 +17,14 @@ use super::{Dump, Reply};
 pub struct DumpNotSaved {
     folder: PathBuf,
     reason: io::Error,
+}
+
+/// The reply to who asked for no text. That the helper left it out is not taken on trust: names are made empty, and the
+/// document holds of the data what is known here and nothing else.
+pub(super) fn without_text(mut reply: Reply<Dump>) -> Result<Reply<Dump>, HelperError> {
+    reply.data.root.leave_out_names();
+    reply.document = protocol::with_data(&reply.document, &reply.data)?;
+    Ok(reply)
 }
 
 /// Writes the response of a dump into `folder`, which is made when it is not there, and gives the file's path. The file is

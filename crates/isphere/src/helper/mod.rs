@@ -106,10 +106,11 @@ impl HelperClient {
         self.ask("scan_windows", &json!({"include_all_visible": include_all_visible})).await
     }
 
-    /// Reads the tree of a window.
+    /// Reads the tree of a window. Without `include_text` no name is in the reply, whatever the helper answered.
     pub async fn dump_uia(&self, arguments: &DumpArguments) -> Result<Reply<Dump>, HelperError> {
         let _turn = self.windows.turn(arguments.hwnd.as_deref()).await;
-        self.ask("dump_uia", arguments).await
+        let reply = self.ask("dump_uia", arguments).await?;
+        if arguments.include_text == Some(false) { dumps::without_text(reply) } else { Ok(reply) }
     }
 
     /// Runs one of the probes, whose data is for people and passed on as it came. A probe without a window has no `hwnd`.
