@@ -5,7 +5,11 @@
 
 mod support;
 
-use std::{fs, io::Write as _, process::Stdio};
+use std::{
+    fs::{self, File},
+    io::{Read as _, Write as _},
+    process::{Child, Stdio},
+};
 
 use serde_json::{Value, json};
 use support::{BINARY, Place, post};
@@ -172,11 +176,13 @@ fn doctor_says_whether_the_helper_runs_and_the_window_can_be_read() {
 #[test]
 fn a_server_serves_at_once_whatever_the_helper_does() {
     let place = desk("timeout_ms = 600000");
-    fs::write(place.path().join("double.sh"), "exec sleep 600").unwrap();
+    fs::write(place.path().join("double.sh"), "exec sleep 60").unwrap();
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
-    let server = place.serve_isphere();
+    let mut server = place.serve_isphere();
     let (status, reply) = post(&server.address, "/mcp", &server.token, &list).unwrap();
     assert_eq!((status, reply["result"]["tools"].as_array().unwrap().len()), (200, 6), "{reply}");
+    server.terminate();
+    assert_eq!(server.wait(), Some(0));
 
     let mut command = place.command(BINARY);
     command.args(["isphere", "serve"]).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -185,4 +191,68 @@ fn a_server_serves_at_once_whatever_the_helper_does() {
     let output = process.wait_with_output().unwrap();
     let reply: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!((output.status.code(), &reply["id"]), (Some(0), &json!(1)));
+}
+
+/// A place whose helper hangs with a child, both of which hold the pipe `held` open for writing.
+fn hanging_desk() -> Place {
+    let place = desk("tools = true\ntimeout_ms = 600000");
+    assert!(place.command("mkfifo").arg("held").status().unwrap().success());
+    fs::write(place.path().join("double.sh"), "exec 3>held; (sleep 60) & exec sleep 60").unwrap();
+    place
+}
+
+/// Sends a signal while the helper hangs; returns once nothing of it is left.
+fn signal_while_it_hangs(place: &Place, process: &Child, signal: &str) {
+    let mut held = File::open(place.path().join("held")).unwrap();
+    let sent = place.command("kill").args([signal, &process.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    held.read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[test]
+fn no_signal_that_ends_a_command_leaves_a_helper_behind() {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        for arguments in [&["isphere", "helper", "dump"][..], &["isphere", "doctor"]] {
+            let place = hanging_desk();
+            let mut command = place.command(BINARY);
+            command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let process = command.spawn().unwrap();
+            signal_while_it_hangs(&place, &process, signal);
+            let told = support::failure(process.wait_with_output().unwrap());
+            assert!(told.contains("broken off"), "{told}");
+            if arguments[1] == "helper" {
+                let records = place.prints(&["audit", "export", "--dir", "state"]);
+                assert!(records.contains("win_helper_dump_uia"), "a look that was broken off is recorded");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_signal_that_ends_a_server_over_stdio_leaves_a_helper_behind() {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        for calls in [false, true] {
+            let place = hanging_desk();
+            if calls {
+                // The look at the start has nothing to look at, so that the call is what hangs.
+                let config = fs::read_to_string(place.path().join("countersign.toml")).unwrap();
+                fs::write(place.path().join("countersign.toml"), config.replace("'uia'", "'local_readonly'"))
+                    .unwrap();
+            }
+            let mut command = place.command(BINARY);
+            command
+                .args(["isphere", "serve"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null());
+            let mut process = command.spawn().unwrap();
+            let mut input = process.stdin.take().unwrap();
+            if calls {
+                writeln!(input, "{}", support::tool_call("win_helper_version", &json!({}))).unwrap();
+            }
+            signal_while_it_hangs(&place, &process, signal);
+            assert_eq!(process.wait().unwrap().code(), Some(0), "{signal}");
+            drop(input);
+        }
+    }
 }

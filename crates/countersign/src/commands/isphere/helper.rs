@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 use govern::{
     audit::{Channel, Ending, Record, Sink},
     clock::Clock,
+    http::session_end_signal,
     random::Random,
     tool::Effect,
 };
@@ -193,9 +194,13 @@ impl Desk<'_> {
         let key =
             StateKey::open(&settings.state_dir, &Random::System).map_err(isphere::app::OpenError::from)?;
         let trail: Arc<dyn Sink> = Arc::new(Trail::open(&settings.state_dir, key, Clock::System)?);
+        let end = session_end_signal();
         let (at_ms, stopwatch) = (Clock::System.now_ms(), Clock::System.stopwatch());
-        let outcome = ask.await;
-        let error = outcome.as_ref().err();
+        // What is not waited for any more is ended.
+        let outcome = tokio::select! {
+            outcome = ask => outcome.map_err(CommandError::Helper),
+            () = end => Err(CommandError::BrokenOff),
+        };
         let record = Record {
             at_ms,
             request_id: Random::System.request_id(),
@@ -204,15 +209,18 @@ impl Desk<'_> {
             channel: Channel::Cli,
             operation: operation.into(),
             effect: Some(Effect::Read),
-            outcome: if error.is_none() { Ending::Ok } else { Ending::Error },
-            code: error.map(|error| error.code().into()),
+            outcome: if outcome.is_ok() { Ending::Ok } else { Ending::Error },
+            code: match &outcome {
+                Err(CommandError::Helper(error)) => Some(error.code().into()),
+                _ => None,
+            },
             target: hwnd.map(|hwnd| format!("window:{hwnd}")),
             digest: None,
             detail: Some(json!({"source": "uia"}).to_string()),
             duration_us: stopwatch.elapsed_us(),
         };
         trail.append(&[record]).await.map_err(|error| CommandError::NotRecorded(error.to_string()))?;
-        Ok(outcome?)
+        outcome
     }
 }
 
