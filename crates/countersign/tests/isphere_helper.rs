@@ -89,6 +89,11 @@ fn each_command_asks_one_op_prints_its_data_and_is_recorded() {
     assert_eq!(told, expected);
     assert_eq!((&records[2]["caller"], &records[2]["channel"]), (&json!("li.na"), &json!("cli")));
     assert_eq!(records[2]["target"], "window:0x001A0B2C");
+
+    helper(&place, &["dump"]);
+    let exported = place.prints(&["audit", "export", "--dir", "state"]);
+    let last: Value = serde_json::from_str(exported.lines().last().unwrap()).unwrap();
+    assert_eq!(last["target"], "window:0x001A0B2C", "which window was read is known from the answer");
 }
 
 #[test]

@@ -19,7 +19,13 @@ use isphere::helper::{DumpArguments, HelperClient, HelperError};
 
 /// Far longer than anything here takes.
 const LONG: Duration = Duration::from_mins(1);
-const DUMP: &str = r#"{"hwnd":"0x00000001","root":{"name":"","control_type":"Window","automation_id":"","class_name":"","children":[]}}"#;
+
+/// The data of a dump of this window.
+fn dump(hwnd: &str) -> String {
+    format!(
+        r#"{{"hwnd":"{hwnd}","root":{{"name":"","control_type":"Window","automation_id":"","class_name":"","children":[]}}}}"#
+    )
+}
 
 async fn version(script: &str) -> Result<String, HelperError> {
     client(script).version().await.map(|reply| reply.data.helper_version)
@@ -108,6 +114,27 @@ async fn the_answer_to_another_request_is_refused() {
 }
 
 #[tokio::test]
+async fn an_answer_about_another_window_or_one_without_a_handle_is_refused() {
+    let other = client(&format!("respond '{}'", dump("0x00000002")));
+    let error = other.dump_uia(&dump_of("0x00000001")).await.unwrap_err();
+    assert!(matches!(error, HelperError::OtherWindow) && error.code() == "CONNECTOR_FAILED", "{error:?}");
+    for handle in ["", "2", "0x2", "0X00000002", "0x000000002", "0x0000000g", "../../00000002"] {
+        let windows = format!(
+            r#"{{"windows":[{{"hwnd":"{handle}","pid":1,"process_name":"","title":"","class_name":"","visible":true,"bounds":{{"x":0,"y":0,"width":1,"height":1}},"score":90}}]}}"#
+        );
+        let helper = client(&format!(
+            "case $op in dump_uia) respond '{}';; *) respond '{windows}';; esac",
+            dump(handle)
+        ));
+        let dumped = helper.dump_uia(&DumpArguments::default()).await.unwrap_err();
+        let scanned = helper.scan_windows(false).await.unwrap_err();
+        for error in [dumped, scanned] {
+            assert!(error.code() == "CONNECTOR_FAILED" && error.to_string().contains("handle"), "{error:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_helper_that_fails_has_failed_whatever_it_wrote() {
     let answered = format!("respond '{VERSION}'; exit 3");
     for script in ["exit 3", &answered] {
@@ -183,8 +210,9 @@ async fn a_window_is_read_by_one_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let busy = folder.path().join("busy");
     let script = format!(
-        "mkdir '{0}' || exit 3; n=0; while [ $n -lt 3000 ]; do n=$((n+1)); done; rmdir '{0}'; respond '{DUMP}'",
-        busy.display()
+        "mkdir '{0}' || exit 3; n=0; while [ $n -lt 3000 ]; do n=$((n+1)); done; rmdir '{0}'; respond '{1}'",
+        busy.display(),
+        dump("0x0000000A")
     );
     let helper = client(&script);
     let lower_and_upper_case = ["0x0000000a", "0x0000000A"].map(dump_of);
@@ -201,9 +229,11 @@ async fn two_windows_are_read_at_once() {
     let (one, other) = (named_pipe(folder.path(), "one"), named_pipe(folder.path(), "other"));
     // Each waits for the other.
     let script = format!(
-        "case $line in *0x00000001*) echo >'{0}'; read -r x <'{1}';; *) read -r x <'{0}'; echo >'{1}';; esac; respond '{DUMP}'",
+        "case $line in *0x00000001*) echo >'{0}'; read -r x <'{1}'; respond '{2}';; *) read -r x <'{0}'; echo >'{1}'; respond '{3}';; esac",
         one.display(),
-        other.display()
+        other.display(),
+        dump("0x00000001"),
+        dump("0x00000002")
     );
     let helper = client(&script);
     let (first, second) = ["0x00000001", "0x00000002"].map(dump_of).into();

@@ -48,6 +48,11 @@ pub enum HelperError {
     /// The response belongs to another request.
     #[error("the Windows helper answered another request than the one it was given")]
     OtherRequest,
+    /// The response tells of another window.
+    #[error(
+        "the Windows helper answered for another window than it was asked for; scan the windows, then try again"
+    )]
+    OtherWindow,
     /// It answered `ok: false`.
     #[error("{code}: {message}")]
     Refused {
@@ -71,9 +76,12 @@ impl HelperError {
                 "WRITE_NOT_READY" => "WRITE_NOT_READY",
                 _ => "CONNECTOR_FAILED",
             },
-            Self::Pipe(_) | Self::Ended { .. } | Self::TooLarge | Self::Malformed(_) | Self::OtherRequest => {
-                "CONNECTOR_FAILED"
-            }
+            Self::Pipe(_)
+            | Self::Ended { .. }
+            | Self::TooLarge
+            | Self::Malformed(_)
+            | Self::OtherRequest
+            | Self::OtherWindow => "CONNECTOR_FAILED",
         }
     }
 

@@ -103,13 +103,17 @@ impl HelperClient {
 
     /// Lists windows that may be the client's, or all visible ones.
     pub async fn scan_windows(&self, include_all_visible: bool) -> Result<Reply<WindowList>, HelperError> {
-        self.ask("scan_windows", &json!({"include_all_visible": include_all_visible})).await
+        let arguments = json!({"include_all_visible": include_all_visible});
+        let reply: Reply<WindowList> = self.ask("scan_windows", &arguments).await?;
+        reply.data.windows.iter().try_for_each(|window| check_window(None, &window.hwnd))?;
+        Ok(reply)
     }
 
     /// Reads the tree of a window. Without `include_text` no name is in the reply, whatever the helper answered.
     pub async fn dump_uia(&self, arguments: &DumpArguments) -> Result<Reply<Dump>, HelperError> {
         let _turn = self.windows.turn(arguments.hwnd.as_deref()).await;
-        let reply = self.ask("dump_uia", arguments).await?;
+        let reply: Reply<Dump> = self.ask("dump_uia", arguments).await?;
+        check_window(arguments.hwnd.as_deref(), &reply.data.hwnd)?;
         if arguments.include_text == Some(false) { dumps::without_text(reply) } else { Ok(reply) }
     }
 
@@ -142,6 +146,15 @@ impl HelperClient {
 pub fn is_handle(text: &str) -> bool {
     text.strip_prefix("0x")
         .is_some_and(|digits| digits.len() == 8 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+/// Refuses an answer whose window has no handle, or another one than was asked for.
+fn check_window(asked: Option<&str>, answered: &str) -> Result<(), HelperError> {
+    if !is_handle(answered) {
+        return Err(HelperError::Malformed("a response with a window that has no handle".to_owned()));
+    }
+    let is_other = asked.is_some_and(|asked| !asked.eq_ignore_ascii_case(answered));
+    if is_other { Err(HelperError::OtherWindow) } else { Ok(()) }
 }
 
 /// The probes (boundary contract, sections 6.5 to 6.7).

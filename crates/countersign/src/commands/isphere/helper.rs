@@ -161,8 +161,8 @@ impl Desk<'_> {
     async fn dump(&self, window: Window, no_text: bool, save: bool) -> Result<(), CommandError> {
         let Window { hwnd, max_depth, max_children } = window;
         let asked = DumpArguments { hwnd, max_depth, max_children, include_text: Some(!no_text) };
-        let reply =
-            self.recorded("win_helper_dump_uia", asked.hwnd.as_deref(), self.client.dump_uia(&asked)).await?;
+        let target = |dump: Option<&Dump>| dump.map(|dump| dump.hwnd.clone()).or(asked.hwnd.clone());
+        let reply = self.recorded("win_helper_dump_uia", target, self.client.dump_uia(&asked)).await?;
         if !save {
             return print_reply(&reply);
         }
@@ -176,14 +176,14 @@ impl Desk<'_> {
         hwnd: Option<&str>,
         ask: impl Future<Output = Result<Reply<T>, HelperError>>,
     ) -> Result<(), CommandError> {
-        print_reply(&self.recorded(operation, hwnd, ask).await?)
+        print_reply(&self.recorded(operation, |_| hwnd.map(str::to_owned), ask).await?)
     }
 
-    /// Asks, and records that it was asked before anything is shown.
+    /// Asks, and records that it was asked before anything is shown. `target` tells the window from what was answered.
     async fn recorded<T>(
         &self,
         operation: &'static str,
-        hwnd: Option<&str>,
+        target: impl FnOnce(Option<&T>) -> Option<String>,
         ask: impl Future<Output = Result<Reply<T>, HelperError>>,
     ) -> Result<Reply<T>, CommandError> {
         let settings = &self.config.isphere;
@@ -214,7 +214,8 @@ impl Desk<'_> {
                 Err(CommandError::Helper(error)) => Some(error.code().into()),
                 _ => None,
             },
-            target: hwnd.map(|hwnd| format!("window:{hwnd}")),
+            target: target(outcome.as_ref().ok().map(|reply| &reply.data))
+                .map(|hwnd| format!("window:{hwnd}")),
             digest: None,
             detail: Some(json!({"source": "uia"}).to_string()),
             duration_us: stopwatch.elapsed_us(),
