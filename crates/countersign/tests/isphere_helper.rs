@@ -138,6 +138,8 @@ fn a_saved_dump_gives_a_profile_with_which_the_window_is_a_source() {
     fs::write(place.path().join("text.json"), "[]").unwrap();
     let output = place.run(&["isphere", "helper", "propose-profile", "text.json"]);
     assert_eq!(output.status.code(), Some(2));
+    let told = place.fails(&["isphere", "helper", "propose-profile", "/dev/zero"]);
+    assert!(told.contains("not a regular file"), "{told}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `countersign isphere helper …`: what an operator asks the Windows helper.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use clap::{Args, Subcommand};
 use govern::{
@@ -13,6 +13,7 @@ use govern::{
 use isphere::{
     audit::{key::StateKey, trail::Trail},
     helper::{self, Dump, DumpArguments, HelperClient, HelperError, Probe, Reply},
+    regular_file,
     sources::uia::propose::propose,
 };
 use serde::Serialize;
@@ -24,6 +25,10 @@ use crate::{
     halves::LOCAL,
     print,
 };
+
+/// The largest dump that a profile is proposed from. One that `dump` printed is indented, and so larger than the 32 MiB of an
+/// answer.
+const MOST_DUMP_BYTES: u64 = 256 << 20;
 
 /// Look at the client's windows and processes through the Windows helper
 ///
@@ -231,8 +236,8 @@ fn print_reply<T: Serialize>(reply: &Reply<T>) -> Result<(), CommandError> {
 
 /// The dump in a file: the helper's response, what `dump` prints, or the data alone.
 fn read_dump(path: &std::path::Path) -> Result<Dump, CommandError> {
-    let bytes =
-        fs::read(path).map_err(|reason| CommandError::File { path: path.display().to_string(), reason })?;
+    let bytes = regular_file::read(path, MOST_DUMP_BYTES)
+        .map_err(|reason| CommandError::File { path: path.display().to_string(), reason })?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let no_dump = |error: serde_json::Error| {
         let path = path.display();
