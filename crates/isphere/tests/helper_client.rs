@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -203,6 +204,21 @@ async fn who_stops_waiting_ends_the_helper() {
     assert_eq!(watched.recv_timeout(LONG), Ok("opened"));
     call.abort();
     assert_eq!(watched.recv_timeout(LONG), Ok("gone"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_client_that_is_ended_ends_its_helpers_and_starts_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = named_pipe(folder.path(), "held");
+    let watched = watch(pipe.clone());
+    let helper = Arc::new(client(&format!("exec 3>'{}'; (sleep 60) & sleep 60", pipe.display())));
+    let asked = Arc::clone(&helper);
+    let call = tokio::spawn(async move { asked.version().await.map(|_| ()) });
+    assert_eq!(watched.recv_timeout(LONG), Ok("opened"));
+    helper.end();
+    assert!(matches!(call.await.unwrap(), Err(HelperError::ServerEnds)));
+    assert_eq!(watched.recv_timeout(LONG), Ok("gone"));
+    assert!(matches!(helper.version().await, Err(HelperError::ServerEnds)));
 }
 
 #[tokio::test]

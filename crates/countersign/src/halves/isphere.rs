@@ -81,6 +81,8 @@ impl Server {
         let operator = self.isphere.settings.operator_id.clone().unwrap_or_else(|| LOCAL.to_owned());
         let caller = Arc::new(Caller { name: operator, ..Caller::local() });
         let ended = mcp::stdio::serve_until(self.mcp, caller, io::stdin(), io::stdout(), shutdown).await;
+        // Whoever sent the signal may not wait long, and calls that still run are waited for below.
+        self.isphere.helper.end();
         self.flusher.shutdown().await;
         ended.map_err(CommandError::Serve)
     }

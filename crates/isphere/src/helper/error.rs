@@ -14,6 +14,9 @@ pub enum HelperError {
     /// The settings name no program.
     #[error("no Windows helper is configured; its operator has to set [isphere.helper] program")]
     NotConfigured,
+    /// The server is about to end.
+    #[error("this server ends, so the Windows helper was ended; call again when the server is back")]
+    ServerEnds,
     /// The program is not there, or may not be run.
     #[error(
         "the Windows helper cannot be started; check [isphere.helper] program and arguments, then run `countersign isphere doctor`"
@@ -67,7 +70,7 @@ impl HelperError {
     /// The code of the tools' contract, by the mapping of the design.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NotConfigured | Self::NotStarted(_) => "SOURCE_UNAVAILABLE",
+            Self::NotConfigured | Self::NotStarted(_) | Self::ServerEnds => "SOURCE_UNAVAILABLE",
             Self::TimedOut { .. } => "TIMEOUT",
             Self::Refused { code, .. } => match code.as_str() {
                 "TIMEOUT" => "TIMEOUT",

@@ -17,7 +17,7 @@ use govern::random::Random;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, RwLock, Semaphore};
+use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
 pub use data::{Bounds, Dump, Element, SelfCheck, Version, Window, WindowList};
 pub use dumps::{DumpNotSaved, save};
@@ -45,6 +45,7 @@ pub struct HelperClient {
     random: Random,
     processes: Semaphore,
     windows: Windows,
+    ended: watch::Sender<bool>,
 }
 
 /// An answer.
@@ -88,7 +89,13 @@ impl HelperClient {
             random,
             processes: Semaphore::new(MOST_PROCESSES),
             windows: Windows::default(),
+            ended: watch::Sender::new(false),
         }
+    }
+
+    /// Ends the helpers that run and starts no more: for a server that ends, whose calls are then over at once.
+    pub fn end(&self) {
+        self.ended.send_replace(true);
     }
 
     /// Tells that the helper runs.
@@ -134,9 +141,17 @@ impl HelperClient {
         let program = self.program.as_ref().ok_or(HelperError::NotConfigured)?;
         let request_id = uuid(&self.random.request_id());
         let request = Request::new(&request_id, op, self.timeout_ms, arguments);
-        let _place = self.processes.acquire().await.expect("the semaphore is never closed");
         let limit = Duration::from_millis(self.timeout_ms) + GRACE;
-        let document = process::run(program, &request.to_line(), limit).await?;
+        let run = async {
+            let _place = self.processes.acquire().await.expect("the semaphore is never closed");
+            process::run(program, &request.to_line(), limit).await
+        };
+        let mut ended = self.ended.subscribe();
+        let document = tokio::select! {
+            biased;
+            _ = ended.wait_for(|ended| *ended) => return Err(HelperError::ServerEnds),
+            document = run => document?,
+        };
         let (data, warnings) = request.read(&document)?;
         Ok(Reply { data, warnings, document })
     }
