@@ -5,10 +5,14 @@
 
 mod support;
 
-use std::fs;
+use std::{
+    fs::{self, File},
+    io::{Read as _, Write as _},
+    process::{Child, Stdio},
+};
 
 use serde_json::{Value, json};
-use support::{Place, post};
+use support::{BINARY, Place, post};
 
 /// Answers each op with `OP.json` beside it, and fails where there is none.
 const DOUBLE: &str = r#"#!/bin/sh
@@ -85,6 +89,11 @@ fn each_command_asks_one_op_prints_its_data_and_is_recorded() {
     assert_eq!(told, expected);
     assert_eq!((&records[2]["caller"], &records[2]["channel"]), (&json!("li.na"), &json!("cli")));
     assert_eq!(records[2]["target"], "window:0x001A0B2C");
+
+    helper(&place, &["dump"]);
+    let exported = place.prints(&["audit", "export", "--dir", "state"]);
+    let last: Value = serde_json::from_str(exported.lines().last().unwrap()).unwrap();
+    assert_eq!(last["target"], "window:0x001A0B2C", "which window was read is known from the answer");
 }
 
 #[test]
@@ -129,6 +138,8 @@ fn a_saved_dump_gives_a_profile_with_which_the_window_is_a_source() {
     fs::write(place.path().join("text.json"), "[]").unwrap();
     let output = place.run(&["isphere", "helper", "propose-profile", "text.json"]);
     assert_eq!(output.status.code(), Some(2));
+    let told = place.fails(&["isphere", "helper", "propose-profile", "/dev/zero"]);
+    assert!(told.contains("not a regular file"), "{told}");
 }
 
 #[test]
@@ -167,4 +178,88 @@ fn doctor_says_whether_the_helper_runs_and_the_window_can_be_read() {
     assert_eq!(state(&findings(), "[isphere] sources: uia").0, "ok");
     fs::remove_file(place.path().join("version.json")).unwrap();
     assert_eq!(state(&findings(), "[isphere.helper]").0, "problem");
+}
+
+#[test]
+fn a_server_serves_at_once_whatever_the_helper_does() {
+    let place = desk("timeout_ms = 600000");
+    fs::write(place.path().join("double.sh"), "exec sleep 60").unwrap();
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let mut server = place.serve_isphere();
+    let (status, reply) = post(&server.address, "/mcp", &server.token, &list).unwrap();
+    assert_eq!((status, reply["result"]["tools"].as_array().unwrap().len()), (200, 6), "{reply}");
+    server.terminate();
+    assert_eq!(server.wait(), Some(0));
+
+    let mut command = place.command(BINARY);
+    command.args(["isphere", "serve"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut process = command.spawn().unwrap();
+    writeln!(process.stdin.take().unwrap(), "{list}").unwrap();
+    let output = process.wait_with_output().unwrap();
+    let reply: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &reply["id"]), (Some(0), &json!(1)));
+}
+
+/// A place whose helper hangs with a child, both of which hold the pipe `held` open for writing.
+fn hanging_desk() -> Place {
+    let place = desk("tools = true\ntimeout_ms = 600000");
+    assert!(place.command("mkfifo").arg("held").status().unwrap().success());
+    fs::write(place.path().join("double.sh"), "exec 3>held; (sleep 60) & exec sleep 60").unwrap();
+    place
+}
+
+/// Sends a signal while the helper hangs; returns once nothing of it is left.
+fn signal_while_it_hangs(place: &Place, process: &Child, signal: &str) {
+    let mut held = File::open(place.path().join("held")).unwrap();
+    let sent = place.command("kill").args([signal, &process.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    held.read_to_end(&mut Vec::new()).unwrap();
+}
+
+#[test]
+fn no_signal_that_ends_a_command_leaves_a_helper_behind() {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        for arguments in [&["isphere", "helper", "dump"][..], &["isphere", "doctor"]] {
+            let place = hanging_desk();
+            let mut command = place.command(BINARY);
+            command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let process = command.spawn().unwrap();
+            signal_while_it_hangs(&place, &process, signal);
+            let told = support::failure(process.wait_with_output().unwrap());
+            assert!(told.contains("broken off"), "{told}");
+            if arguments[1] == "helper" {
+                let records = place.prints(&["audit", "export", "--dir", "state"]);
+                assert!(records.contains("win_helper_dump_uia"), "a look that was broken off is recorded");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_signal_that_ends_a_server_over_stdio_leaves_a_helper_behind() {
+    for signal in ["-TERM", "-INT", "-HUP"] {
+        for calls in [false, true] {
+            let place = hanging_desk();
+            if calls {
+                // The look at the start has nothing to look at, so that the call is what hangs.
+                let config = fs::read_to_string(place.path().join("countersign.toml")).unwrap();
+                fs::write(place.path().join("countersign.toml"), config.replace("'uia'", "'local_readonly'"))
+                    .unwrap();
+            }
+            let mut command = place.command(BINARY);
+            command
+                .args(["isphere", "serve"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::null());
+            let mut process = command.spawn().unwrap();
+            let mut input = process.stdin.take().unwrap();
+            if calls {
+                writeln!(input, "{}", support::tool_call("win_helper_version", &json!({}))).unwrap();
+            }
+            signal_while_it_hangs(&place, &process, signal);
+            assert_eq!(process.wait().unwrap().code(), Some(0), "{signal}");
+            drop(input);
+        }
+    }
 }

@@ -12,6 +12,7 @@ pub mod files;
 pub mod helper;
 pub mod model;
 mod outside;
+pub mod regular_file;
 mod request_id;
 pub mod sample;
 pub mod search;

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -19,7 +20,13 @@ use isphere::helper::{DumpArguments, HelperClient, HelperError};
 
 /// Far longer than anything here takes.
 const LONG: Duration = Duration::from_mins(1);
-const DUMP: &str = r#"{"hwnd":"0x00000001","root":{"name":"","control_type":"Window","automation_id":"","class_name":"","children":[]}}"#;
+
+/// The data of a dump of this window.
+fn dump(hwnd: &str) -> String {
+    format!(
+        r#"{{"hwnd":"{hwnd}","root":{{"name":"","control_type":"Window","automation_id":"","class_name":"","children":[]}}}}"#
+    )
+}
 
 async fn version(script: &str) -> Result<String, HelperError> {
     client(script).version().await.map(|reply| reply.data.helper_version)
@@ -108,6 +115,27 @@ async fn the_answer_to_another_request_is_refused() {
 }
 
 #[tokio::test]
+async fn an_answer_about_another_window_or_one_without_a_handle_is_refused() {
+    let other = client(&format!("respond '{}'", dump("0x00000002")));
+    let error = other.dump_uia(&dump_of("0x00000001")).await.unwrap_err();
+    assert!(matches!(error, HelperError::OtherWindow) && error.code() == "CONNECTOR_FAILED", "{error:?}");
+    for handle in ["", "2", "0x2", "0X00000002", "0x000000002", "0x0000000g", "../../00000002"] {
+        let windows = format!(
+            r#"{{"windows":[{{"hwnd":"{handle}","pid":1,"process_name":"","title":"","class_name":"","visible":true,"bounds":{{"x":0,"y":0,"width":1,"height":1}},"score":90}}]}}"#
+        );
+        let helper = client(&format!(
+            "case $op in dump_uia) respond '{}';; *) respond '{windows}';; esac",
+            dump(handle)
+        ));
+        let dumped = helper.dump_uia(&DumpArguments::default()).await.unwrap_err();
+        let scanned = helper.scan_windows(false).await.unwrap_err();
+        for error in [dumped, scanned] {
+            assert!(error.code() == "CONNECTOR_FAILED" && error.to_string().contains("handle"), "{error:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_helper_that_fails_has_failed_whatever_it_wrote() {
     let answered = format!("respond '{VERSION}'; exit 3");
     for script in ["exit 3", &answered] {
@@ -178,13 +206,29 @@ async fn who_stops_waiting_ends_the_helper() {
     assert_eq!(watched.recv_timeout(LONG), Ok("gone"));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_client_that_is_ended_ends_its_helpers_and_starts_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = named_pipe(folder.path(), "held");
+    let watched = watch(pipe.clone());
+    let helper = Arc::new(client(&format!("exec 3>'{}'; (sleep 60) & sleep 60", pipe.display())));
+    let asked = Arc::clone(&helper);
+    let call = tokio::spawn(async move { asked.version().await.map(|_| ()) });
+    assert_eq!(watched.recv_timeout(LONG), Ok("opened"));
+    helper.end();
+    assert!(matches!(call.await.unwrap(), Err(HelperError::ServerEnds)));
+    assert_eq!(watched.recv_timeout(LONG), Ok("gone"));
+    assert!(matches!(helper.version().await, Err(HelperError::ServerEnds)));
+}
+
 #[tokio::test]
 async fn a_window_is_read_by_one_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let busy = folder.path().join("busy");
     let script = format!(
-        "mkdir '{0}' || exit 3; n=0; while [ $n -lt 3000 ]; do n=$((n+1)); done; rmdir '{0}'; respond '{DUMP}'",
-        busy.display()
+        "mkdir '{0}' || exit 3; n=0; while [ $n -lt 3000 ]; do n=$((n+1)); done; rmdir '{0}'; respond '{1}'",
+        busy.display(),
+        dump("0x0000000A")
     );
     let helper = client(&script);
     let lower_and_upper_case = ["0x0000000a", "0x0000000A"].map(dump_of);
@@ -201,9 +245,11 @@ async fn two_windows_are_read_at_once() {
     let (one, other) = (named_pipe(folder.path(), "one"), named_pipe(folder.path(), "other"));
     // Each waits for the other.
     let script = format!(
-        "case $line in *0x00000001*) echo >'{0}'; read -r x <'{1}';; *) read -r x <'{0}'; echo >'{1}';; esac; respond '{DUMP}'",
+        "case $line in *0x00000001*) echo >'{0}'; read -r x <'{1}'; respond '{2}';; *) read -r x <'{0}'; echo >'{1}'; respond '{3}';; esac",
         one.display(),
-        other.display()
+        other.display(),
+        dump("0x00000001"),
+        dump("0x00000002")
     );
     let helper = client(&script);
     let (first, second) = ["0x00000001", "0x00000002"].map(dump_of).into();

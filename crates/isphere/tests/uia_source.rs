@@ -166,7 +166,7 @@ async fn of_several_windows_the_profile_selects_one() {
             "visible": true, "bounds": {"x": 0, "y": 0, "width": 1, "height": 1}, "score": score})
     };
     let chat = window("0x00000001", "张三", 90);
-    let main = window("0x00000002", "iSphere", 90);
+    let main = window("0x001A0B2C", "iSphere", 90);
     let browser = window("0x00000003", "iSphere", 20);
     let profile = format!("[window]\ntitle = 'iSphere'\n{PROFILE}");
     let desk = |windows: &[&Value]| {
@@ -177,7 +177,7 @@ async fn of_several_windows_the_profile_selects_one() {
             data_file(folder.path(), "dump.json", &shown().dump()),
         );
         let script = format!(
-            "case $line in *scan_windows*) respond \"$(cat '{}')\";; *0x00000002*) respond \"$(cat '{}')\";; *) exit 3;; esac",
+            "case $line in *scan_windows*) respond \"$(cat '{}')\";; *0x001A0B2C*) respond \"$(cat '{}')\";; *) exit 3;; esac",
             scan.display(),
             dump.display()
         );

@@ -8,6 +8,7 @@ mod helper_double;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::Duration;
 
 use common::{Fake, Rig};
 use govern::gate::Policy;
@@ -182,16 +183,32 @@ async fn no_kept_dump_is_overwritten_and_a_read_only_server_keeps_none() {
 #[tokio::test]
 async fn where_a_policy_lists_whom_to_show_no_text_of_a_window_is_shown() {
     let folder = tempfile::tempdir().unwrap();
-    let dump = dumps(folder.path(), &element("", &[]));
+    // A helper that does not heed include_text, and gives a field that no contract knows.
+    let mut row = element("张三", &[]);
+    row["value"] = json!("张三");
+    let dump = dumps(folder.path(), &element("张三", &[row]));
     let rig =
         rig(&format!("case $op in scan_windows) respond '{WINDOWS}';; *) {dump};; esac"), lists("李四"));
     let refused = ask(&rig, "win_helper_dump_uia", json!({})).await;
     assert_eq!(refused["error"]["code"], "PERMISSION_DENIED");
-    for (tool, arguments) in
-        [("win_helper_dump_uia", json!({"include_text": false})), ("win_helper_scan_windows", json!({}))]
-    {
+    for (tool, arguments) in [
+        ("win_helper_dump_uia", json!({"include_text": false, "save": true})),
+        ("win_helper_scan_windows", json!({})),
+    ] {
+        let outcome = rig.outcome(tool, arguments.clone()).await;
+        assert!(!outcome.text().contains("张三"), "{}", outcome.text());
+        rig.clock.advance(Duration::from_secs(1));
         let answer = ask(&rig, tool, arguments).await;
         assert_eq!((&answer["ok"], &answer["warnings"][0]["code"]), (&json!(true), &json!("TEXT_LEFT_OUT")));
         assert!(!answer.to_string().contains("张三"), "{answer}");
+    }
+    let kept: Vec<_> = std::fs::read_dir(rig.home.path().join("state/dumps")).unwrap().collect();
+    assert_eq!(kept.len(), 2);
+    for dump in kept {
+        let dump = std::fs::read_to_string(dump.unwrap().path()).unwrap();
+        assert!(
+            dump.contains("isphere.helper.v1") && dump.contains("p1") && !dump.contains("张三"),
+            "{dump}"
+        );
     }
 }

@@ -77,6 +77,9 @@ pub(crate) enum CommandError {
     /// The Windows helper did not do what was asked.
     #[error("{}", .0.told())]
     Helper(#[from] ::isphere::helper::HelperError),
+    /// A signal came while the helper was at work.
+    #[error("the look was broken off by a signal, and the helper was ended")]
+    BrokenOff,
     /// A dump was not kept.
     #[error(transparent)]
     Dump(#[from] ::isphere::helper::DumpNotSaved),

@@ -127,6 +127,12 @@ impl Element {
             Some(next)
         })
     }
+
+    /// Makes its name empty, and those of all elements below.
+    pub fn leave_out_names(&mut self) {
+        self.name.clear();
+        self.children.iter_mut().for_each(Self::leave_out_names);
+    }
 }
 
 fn yes() -> bool {

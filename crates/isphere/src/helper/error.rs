@@ -14,6 +14,9 @@ pub enum HelperError {
     /// The settings name no program.
     #[error("no Windows helper is configured; its operator has to set [isphere.helper] program")]
     NotConfigured,
+    /// The server is about to end.
+    #[error("this server ends, so the Windows helper was ended; call again when the server is back")]
+    ServerEnds,
     /// The program is not there, or may not be run.
     #[error(
         "the Windows helper cannot be started; check [isphere.helper] program and arguments, then run `countersign isphere doctor`"
@@ -48,6 +51,11 @@ pub enum HelperError {
     /// The response belongs to another request.
     #[error("the Windows helper answered another request than the one it was given")]
     OtherRequest,
+    /// The response tells of another window.
+    #[error(
+        "the Windows helper answered for another window than it was asked for; scan the windows, then try again"
+    )]
+    OtherWindow,
     /// It answered `ok: false`.
     #[error("{code}: {message}")]
     Refused {
@@ -62,7 +70,7 @@ impl HelperError {
     /// The code of the tools' contract, by the mapping of the design.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::NotConfigured | Self::NotStarted(_) => "SOURCE_UNAVAILABLE",
+            Self::NotConfigured | Self::NotStarted(_) | Self::ServerEnds => "SOURCE_UNAVAILABLE",
             Self::TimedOut { .. } => "TIMEOUT",
             Self::Refused { code, .. } => match code.as_str() {
                 "TIMEOUT" => "TIMEOUT",
@@ -71,9 +79,12 @@ impl HelperError {
                 "WRITE_NOT_READY" => "WRITE_NOT_READY",
                 _ => "CONNECTOR_FAILED",
             },
-            Self::Pipe(_) | Self::Ended { .. } | Self::TooLarge | Self::Malformed(_) | Self::OtherRequest => {
-                "CONNECTOR_FAILED"
-            }
+            Self::Pipe(_)
+            | Self::Ended { .. }
+            | Self::TooLarge
+            | Self::Malformed(_)
+            | Self::OtherRequest
+            | Self::OtherWindow => "CONNECTOR_FAILED",
         }
     }
 

@@ -17,7 +17,7 @@ use govern::random::Random;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::{Mutex, RwLock, Semaphore};
+use tokio::sync::{Mutex, RwLock, Semaphore, watch};
 
 pub use data::{Bounds, Dump, Element, SelfCheck, Version, Window, WindowList};
 pub use dumps::{DumpNotSaved, save};
@@ -45,6 +45,7 @@ pub struct HelperClient {
     random: Random,
     processes: Semaphore,
     windows: Windows,
+    ended: watch::Sender<bool>,
 }
 
 /// An answer.
@@ -88,7 +89,13 @@ impl HelperClient {
             random,
             processes: Semaphore::new(MOST_PROCESSES),
             windows: Windows::default(),
+            ended: watch::Sender::new(false),
         }
+    }
+
+    /// Ends the helpers that run and starts no more: for a server that ends, whose calls are then over at once.
+    pub fn end(&self) {
+        self.ended.send_replace(true);
     }
 
     /// Tells that the helper runs.
@@ -103,13 +110,18 @@ impl HelperClient {
 
     /// Lists windows that may be the client's, or all visible ones.
     pub async fn scan_windows(&self, include_all_visible: bool) -> Result<Reply<WindowList>, HelperError> {
-        self.ask("scan_windows", &json!({"include_all_visible": include_all_visible})).await
+        let arguments = json!({"include_all_visible": include_all_visible});
+        let reply: Reply<WindowList> = self.ask("scan_windows", &arguments).await?;
+        reply.data.windows.iter().try_for_each(|window| check_window(None, &window.hwnd))?;
+        Ok(reply)
     }
 
-    /// Reads the tree of a window.
+    /// Reads the tree of a window. Without `include_text` no name is in the reply, whatever the helper answered.
     pub async fn dump_uia(&self, arguments: &DumpArguments) -> Result<Reply<Dump>, HelperError> {
         let _turn = self.windows.turn(arguments.hwnd.as_deref()).await;
-        self.ask("dump_uia", arguments).await
+        let reply: Reply<Dump> = self.ask("dump_uia", arguments).await?;
+        check_window(arguments.hwnd.as_deref(), &reply.data.hwnd)?;
+        if arguments.include_text == Some(false) { dumps::without_text(reply) } else { Ok(reply) }
     }
 
     /// Runs one of the probes, whose data is for people and passed on as it came. A probe without a window has no `hwnd`.
@@ -129,9 +141,17 @@ impl HelperClient {
         let program = self.program.as_ref().ok_or(HelperError::NotConfigured)?;
         let request_id = uuid(&self.random.request_id());
         let request = Request::new(&request_id, op, self.timeout_ms, arguments);
-        let _place = self.processes.acquire().await.expect("the semaphore is never closed");
         let limit = Duration::from_millis(self.timeout_ms) + GRACE;
-        let document = process::run(program, &request.to_line(), limit).await?;
+        let run = async {
+            let _place = self.processes.acquire().await.expect("the semaphore is never closed");
+            process::run(program, &request.to_line(), limit).await
+        };
+        let mut ended = self.ended.subscribe();
+        let document = tokio::select! {
+            biased;
+            _ = ended.wait_for(|ended| *ended) => return Err(HelperError::ServerEnds),
+            document = run => document?,
+        };
         let (data, warnings) = request.read(&document)?;
         Ok(Reply { data, warnings, document })
     }
@@ -141,6 +161,15 @@ impl HelperClient {
 pub fn is_handle(text: &str) -> bool {
     text.strip_prefix("0x")
         .is_some_and(|digits| digits.len() == 8 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+/// Refuses an answer whose window has no handle, or another one than was asked for.
+fn check_window(asked: Option<&str>, answered: &str) -> Result<(), HelperError> {
+    if !is_handle(answered) {
+        return Err(HelperError::Malformed("a response with a window that has no handle".to_owned()));
+    }
+    let is_other = asked.is_some_and(|asked| !asked.eq_ignore_ascii_case(answered));
+    if is_other { Err(HelperError::OtherWindow) } else { Ok(()) }
 }
 
 /// The probes (boundary contract, sections 6.5 to 6.7).

@@ -5,7 +5,7 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::error::HelperError;
 use crate::model::Warning;
@@ -73,7 +73,14 @@ impl<'a, A: Serialize> Request<'a, A> {
     }
 }
 
-#[derive(Deserialize)]
+/// The response with `data` in the place of its own.
+pub fn with_data(document: &[u8], data: &impl Serialize) -> Result<Vec<u8>, HelperError> {
+    let data = to_raw_value(data).expect("strings and numbers always serialise");
+    let response = Response { data: Some(&data), ..parse(document)? };
+    Ok(serde_json::to_vec(&response).expect("strings and numbers always serialise"))
+}
+
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Response<'a> {
     protocol: String,
@@ -87,7 +94,7 @@ struct Response<'a> {
 }
 
 /// An error or a warning.
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct Told {
     code: String,

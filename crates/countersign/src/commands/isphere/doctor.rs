@@ -1,7 +1,7 @@
 //! `countersign isphere doctor`
 
 use clap::Args;
-use govern::{clock::Clock, language::Language};
+use govern::{clock::Clock, http::session_end_signal, language::Language};
 use isphere::doctor::{Finding, State, examine};
 
 use crate::{
@@ -30,7 +30,11 @@ impl Doctor {
     pub(crate) async fn run(self, config: &Config) -> Result<(), CommandError> {
         let mut settings = config.isphere.clone();
         settings.language = self.language.unwrap_or(settings.language);
-        let findings = examine(&settings, &config.policy, &Clock::System).await;
+        let end = session_end_signal();
+        let findings = tokio::select! {
+            findings = examine(&settings, &config.policy, &Clock::System) => findings,
+            () = end => return Err(CommandError::BrokenOff),
+        };
         if self.json {
             print::json(&findings)?;
         } else {

@@ -1,17 +1,19 @@
 //! `countersign isphere helper …`: what an operator asks the Windows helper.
 
-use std::{fs, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use clap::{Args, Subcommand};
 use govern::{
     audit::{Channel, Ending, Record, Sink},
     clock::Clock,
+    http::session_end_signal,
     random::Random,
     tool::Effect,
 };
 use isphere::{
     audit::{key::StateKey, trail::Trail},
     helper::{self, Dump, DumpArguments, HelperClient, HelperError, Probe, Reply},
+    regular_file,
     sources::uia::propose::propose,
 };
 use serde::Serialize;
@@ -23,6 +25,10 @@ use crate::{
     halves::LOCAL,
     print,
 };
+
+/// The largest dump that a profile is proposed from. One that `dump` printed is indented, and so larger than the 32 MiB of an
+/// answer.
+const MOST_DUMP_BYTES: u64 = 256 << 20;
 
 /// Look at the client's windows and processes through the Windows helper
 ///
@@ -160,8 +166,8 @@ impl Desk<'_> {
     async fn dump(&self, window: Window, no_text: bool, save: bool) -> Result<(), CommandError> {
         let Window { hwnd, max_depth, max_children } = window;
         let asked = DumpArguments { hwnd, max_depth, max_children, include_text: Some(!no_text) };
-        let reply =
-            self.recorded("win_helper_dump_uia", asked.hwnd.as_deref(), self.client.dump_uia(&asked)).await?;
+        let target = |dump: Option<&Dump>| dump.map(|dump| dump.hwnd.clone()).or(asked.hwnd.clone());
+        let reply = self.recorded("win_helper_dump_uia", target, self.client.dump_uia(&asked)).await?;
         if !save {
             return print_reply(&reply);
         }
@@ -175,14 +181,14 @@ impl Desk<'_> {
         hwnd: Option<&str>,
         ask: impl Future<Output = Result<Reply<T>, HelperError>>,
     ) -> Result<(), CommandError> {
-        print_reply(&self.recorded(operation, hwnd, ask).await?)
+        print_reply(&self.recorded(operation, |_| hwnd.map(str::to_owned), ask).await?)
     }
 
-    /// Asks, and records that it was asked before anything is shown.
+    /// Asks, and records that it was asked before anything is shown. `target` tells the window from what was answered.
     async fn recorded<T>(
         &self,
         operation: &'static str,
-        hwnd: Option<&str>,
+        target: impl FnOnce(Option<&T>) -> Option<String>,
         ask: impl Future<Output = Result<Reply<T>, HelperError>>,
     ) -> Result<Reply<T>, CommandError> {
         let settings = &self.config.isphere;
@@ -193,9 +199,13 @@ impl Desk<'_> {
         let key =
             StateKey::open(&settings.state_dir, &Random::System).map_err(isphere::app::OpenError::from)?;
         let trail: Arc<dyn Sink> = Arc::new(Trail::open(&settings.state_dir, key, Clock::System)?);
+        let end = session_end_signal();
         let (at_ms, stopwatch) = (Clock::System.now_ms(), Clock::System.stopwatch());
-        let outcome = ask.await;
-        let error = outcome.as_ref().err();
+        // What is not waited for any more is ended.
+        let outcome = tokio::select! {
+            outcome = ask => outcome.map_err(CommandError::Helper),
+            () = end => Err(CommandError::BrokenOff),
+        };
         let record = Record {
             at_ms,
             request_id: Random::System.request_id(),
@@ -204,15 +214,19 @@ impl Desk<'_> {
             channel: Channel::Cli,
             operation: operation.into(),
             effect: Some(Effect::Read),
-            outcome: if error.is_none() { Ending::Ok } else { Ending::Error },
-            code: error.map(|error| error.code().into()),
-            target: hwnd.map(|hwnd| format!("window:{hwnd}")),
+            outcome: if outcome.is_ok() { Ending::Ok } else { Ending::Error },
+            code: match &outcome {
+                Err(CommandError::Helper(error)) => Some(error.code().into()),
+                _ => None,
+            },
+            target: target(outcome.as_ref().ok().map(|reply| &reply.data))
+                .map(|hwnd| format!("window:{hwnd}")),
             digest: None,
             detail: Some(json!({"source": "uia"}).to_string()),
             duration_us: stopwatch.elapsed_us(),
         };
         trail.append(&[record]).await.map_err(|error| CommandError::NotRecorded(error.to_string()))?;
-        Ok(outcome?)
+        outcome
     }
 }
 
@@ -222,8 +236,8 @@ fn print_reply<T: Serialize>(reply: &Reply<T>) -> Result<(), CommandError> {
 
 /// The dump in a file: the helper's response, what `dump` prints, or the data alone.
 fn read_dump(path: &std::path::Path) -> Result<Dump, CommandError> {
-    let bytes =
-        fs::read(path).map_err(|reason| CommandError::File { path: path.display().to_string(), reason })?;
+    let bytes = regular_file::read(path, MOST_DUMP_BYTES)
+        .map_err(|reason| CommandError::File { path: path.display().to_string(), reason })?;
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     let no_dump = |error: serde_json::Error| {
         let path = path.display();

@@ -20,12 +20,14 @@
 //! conversation = { automation_id = "lblTitle" }  # says whose conversation is open
 //! ```
 
+use std::io;
 use std::path::Path;
 
 use serde::Deserialize;
 use thiserror::Error;
 
 use crate::helper::{Element, Window};
+use crate::regular_file;
 
 /// The largest profile, in bytes.
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
@@ -37,7 +39,7 @@ pub enum ProfileError {
     #[error(
         "the selector profile cannot be read; propose one with `countersign isphere helper propose-profile`"
     )]
-    Unreadable(#[source] std::io::Error),
+    Unreadable(#[source] io::Error),
     /// It is larger than any profile is.
     #[error("the selector profile is larger than 1 MiB; it is not a profile")]
     TooLarge,
@@ -143,11 +145,13 @@ pub struct Messages {
 impl Profile {
     /// Reads a profile from its file.
     pub fn load(path: &Path) -> Result<Self, ProfileError> {
-        let size = std::fs::metadata(path).map_err(ProfileError::Unreadable)?.len();
-        if size > MAX_PROFILE_BYTES {
-            return Err(ProfileError::TooLarge);
-        }
-        Self::parse(&std::fs::read_to_string(path).map_err(ProfileError::Unreadable)?)
+        let bytes = regular_file::read(path, MAX_PROFILE_BYTES).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => ProfileError::TooLarge,
+            _ => ProfileError::Unreadable(error),
+        })?;
+        let text = String::from_utf8(bytes)
+            .map_err(|error| ProfileError::Unreadable(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+        Self::parse(&text)
     }
 
     /// Reads a profile.

@@ -168,13 +168,38 @@ fn selector_pairs(selector: &Selector) -> Vec<String> {
         .collect()
 }
 
-/// A JSON string is a basic string of TOML, but for the one control character that JSON leaves as it is.
+/// A basic string of TOML: a JSON string, with what could hide something or steer a terminal escaped as TOML does it.
 fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a string always serialises").replace('\u{7f}', "\\u007f")
+    let json = serde_json::to_string(text).expect("a string always serialises");
+    let mut quoted = String::with_capacity(json.len());
+    for character in json.chars() {
+        if govern::text::may_hide(character) || ['\u{2028}', '\u{2029}'].contains(&character) {
+            let _ = write!(quoted, "\\U{:08x}", u32::from(character));
+        } else {
+            quoted.push(character);
+        }
+    }
+    quoted
 }
 
 /// Whether one of the words is in what the element is called.
 fn says(element: &Element, words: &[&str]) -> bool {
     let said = [&element.automation_id, &element.class_name, &element.name].map(|text| text.to_lowercase());
     words.iter().any(|word| said.iter().any(|text| text.contains(word)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hides_or_steers_is_written_visibly_and_read_as_it_was() {
+        for hostile in
+            ["\u{1b}[2J", "a\u{9b}\u{7f}", "\u{202e}txt", "a\u{200b}\u{e0041}\u{2028}b", "a\n\t\"\\b", "\0"]
+        {
+            let line = format!("text = {}", quoted(hostile));
+            assert!(line.chars().all(|it| it.is_ascii_graphic() || it == ' '), "{line:?}");
+            assert_eq!(toml::from_str::<toml::Table>(&line).unwrap()["text"].as_str(), Some(hostile));
+        }
+    }
 }

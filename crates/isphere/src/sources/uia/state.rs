@@ -5,8 +5,9 @@ use crate::helper::{Element, Window};
 use crate::search::fold;
 use crate::sources::SourceError;
 
-/// What the button of a login form says, folded and without spaces.
-const LOGIN_LABELS: [&str; 6] = ["登录", "登陆", "登錄", "login", "logon", "signin"];
+/// What the button of a login form says, as [`plain`] writes it.
+const LOGIN_LABELS: [&str; 10] =
+    ["登录", "登陆", "登錄", "立即登录", "立即登陆", "安全登录", "安全登陆", "login", "logon", "signin"];
 /// What a login form has none of.
 const LISTS: [&str; 5] = ["List", "Tree", "DataGrid", "Table", "Document"];
 /// What a login form is filled in with.
@@ -46,6 +47,56 @@ pub fn choose(windows: &[Window], profile: Option<&Profile>) -> Result<Option<St
 }
 
 fn is_login_label(name: &str) -> bool {
-    let label: String = fold(name).chars().filter(|character| !character.is_whitespace()).collect();
-    LOGIN_LABELS.contains(&label.as_str())
+    LOGIN_LABELS.contains(&plain(name).as_str())
+}
+
+/// A label as labels are compared: folded, without spaces, without `&`, without a shortcut in brackets and without `:`, `.` or `…`
+/// at its end. The helper compares the labels of buttons in the same way.
+fn plain(name: &str) -> String {
+    let ends = [':', '：', '.', '…', '。'];
+    let label: String =
+        fold(name).chars().filter(|character| !character.is_whitespace() && *character != '&').collect();
+    let label = label.trim_end_matches(ends);
+    let without_shortcut = ['(', '（'].into_iter().find_map(|bracket| {
+        let (label, shortcut) = label.rsplit_once(bracket)?;
+        let key = shortcut.strip_suffix([')', '）'])?;
+        (key.chars().count() <= 1).then_some(label)
+    });
+    without_shortcut.unwrap_or(label).trim_end_matches(ends).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_login_button_is_known_however_its_label_is_written() {
+        for label in [
+            "登录",
+            "登 录",
+            "登录(L)",
+            "登录（L）",
+            "登录(&L)",
+            "登录 (&L)...",
+            "登录...(L)",
+            "登录…",
+            "登录：",
+            "立即登录",
+            "安全登录(S)",
+            "登陆",
+            "登錄",
+            "Login",
+            "&Login",
+            "Log&in...",
+            "LOG ON",
+            "Sign in",
+            "ＬＯＧＩＮ",
+        ] {
+            assert!(is_login_label(label), "{label} is {}", plain(label));
+        }
+        for label in ["", "(L)", "...", "登录设置", "退出登录", "登录(张三)", "Login as", "发送(S)", "注册"]
+        {
+            assert!(!is_login_label(label), "{label}");
+        }
+    }
 }
