@@ -303,7 +303,8 @@ fn find<T>(
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     let mut warnings = warnings.to_vec();
     warnings.extend(named.missing);
-    if found.iter().take(lookup.limit).any(|((_, name), _)| named.namesakes.contains(name)) {
+    // Whatever is asked for: told only beside a hit, it would tell of one that the policy hides.
+    if named.has_namesakes {
         warnings.push(Warning::new(
             "NAMESAKES",
             "several rows of the window have the same name and are shown as one; the window does not tell them apart",

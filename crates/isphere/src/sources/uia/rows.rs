@@ -3,7 +3,7 @@
 //! A window gives no ids. What has a name is known by this name, so that an entry of a policy can name it; rows of one name
 //! cannot be told apart and are one item.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use govern::hex::hex;
 use sha2::{Digest as _, Sha256};
@@ -21,8 +21,8 @@ use crate::sources::SourceError;
 pub struct Named<T> {
     /// Each name once.
     pub items: Vec<T>,
-    /// The names that several rows have.
-    pub namesakes: HashSet<String>,
+    /// Whether several rows have the same name.
+    pub has_namesakes: bool,
     /// Why there is no list, when there is none.
     pub missing: Option<Warning>,
 }
@@ -165,7 +165,7 @@ type Row = (String, Option<String>);
 fn listed(section: &'static str, dump: &Dump, list: Option<&List>) -> Result<Named<Row>, SourceError> {
     let missing = |code, message| Named {
         items: Vec::new(),
-        namesakes: HashSet::new(),
+        has_namesakes: false,
         missing: Some(Warning::new(code, message)),
     };
     let Some(list) = list else {
@@ -191,14 +191,14 @@ fn listed(section: &'static str, dump: &Dump, list: Option<&List>) -> Result<Nam
     });
     let mut rows: Vec<Row> = rows.collect();
     rows.sort();
-    let mut named = Named { items: Vec::<Row>::new(), namesakes: HashSet::new(), missing: None };
+    let mut named = Named { items: Vec::<Row>::new(), has_namesakes: false, missing: None };
     for (name, above) in rows {
         match named.items.last_mut() {
             Some((known, known_above)) if *known == name => {
                 if *known_above != above {
                     *known_above = None;
                 }
-                named.namesakes.insert(name);
+                named.has_namesakes = true;
             }
             _ => named.items.push((name, above)),
         }
@@ -208,8 +208,8 @@ fn listed(section: &'static str, dump: &Dump, list: Option<&List>) -> Result<Nam
 
 impl Named<Row> {
     fn map<T>(self, item: impl FnMut(Row) -> T) -> Named<T> {
-        let Self { items, namesakes, missing } = self;
-        Named { items: items.into_iter().map(item).collect(), namesakes, missing }
+        let Self { items, has_namesakes, missing } = self;
+        Named { items: items.into_iter().map(item).collect(), has_namesakes, missing }
     }
 }
 
