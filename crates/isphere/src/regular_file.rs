@@ -18,6 +18,12 @@ pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The text of such a file; one that is not UTF-8 is [`io::ErrorKind::InvalidData`].
+pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
+    let text = String::from_utf8(read(path, most)?);
+    text.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -29,6 +35,9 @@ mod tests {
         std::fs::write(&path, "12345").unwrap();
         assert_eq!(read(&path, 5).unwrap(), b"12345");
         assert_eq!(read(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(read_text(&path, 5).unwrap(), "12345");
+        std::fs::write(&path, b"\xff").unwrap();
+        assert_eq!(read_text(&path, 5).unwrap_err().kind(), io::ErrorKind::InvalidData);
         assert_eq!(read(&folder.path().join("none"), 4).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 

@@ -1,6 +1,9 @@
 //! Stores and profiles that cannot be used are refused with a word on what to do, and never with a panic.
 
+use std::path::Path;
+
 use super::support::{Fixture, PROFILE, SCHEMA, insert_message, refusal, source};
+use isphere::sources::local::profile::ProfileError;
 use isphere::sources::local::{Profile, Store};
 use isphere::sources::{MessageQuery, Source, SourceError};
 use rusqlite::Connection;
@@ -168,6 +171,18 @@ async fn a_select_that_fails_while_it_is_read_is_told_to_a_client_in_one_short_s
             if message == "the local store refused a query of the profile; run `countersign isphere doctor`"),
         "{refused:?}"
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_profile_that_is_too_large_or_never_ends_is_not_read() {
+    let fixture = Fixture::chat(1);
+    let path = fixture.folder.path().join("large.toml");
+    std::fs::write(&path, "#".repeat((1 << 20) + 1)).unwrap();
+    assert!(matches!(Profile::load(&path), Err(ProfileError::TooLarge)));
+    for endless in ["/dev/zero", "."] {
+        assert!(matches!(Profile::load(Path::new(endless)), Err(ProfileError::Unreadable(_))), "{endless}");
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@
 mod error;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::tz::Offset;
@@ -24,6 +25,7 @@ pub use self::error::{ProfileError, SectionFault};
 use super::time::{TimeUnit, parse_offset};
 use super::value::BlobText;
 use crate::model::{ContentType, ConversationType};
+use crate::regular_file;
 
 /// The largest profile, in bytes.
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
@@ -143,11 +145,11 @@ struct Document {
 impl Profile {
     /// Reads a profile from its file.
     pub fn load(path: &Path) -> Result<Self, ProfileError> {
-        let size = std::fs::metadata(path).map_err(ProfileError::Unreadable)?.len();
-        if size > MAX_PROFILE_BYTES {
-            return Err(ProfileError::TooLarge);
-        }
-        let profile = Self::parse(&std::fs::read_to_string(path).map_err(ProfileError::Unreadable)?)?;
+        let text = regular_file::read_text(path, MAX_PROFILE_BYTES).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => ProfileError::TooLarge,
+            _ => ProfileError::Unreadable(error),
+        })?;
+        let profile = Self::parse(&text)?;
         Ok(Self { path: Some(path.to_owned()), ..profile })
     }
 

@@ -145,12 +145,10 @@ pub struct Messages {
 impl Profile {
     /// Reads a profile from its file.
     pub fn load(path: &Path) -> Result<Self, ProfileError> {
-        let bytes = regular_file::read(path, MAX_PROFILE_BYTES).map_err(|error| match error.kind() {
+        let text = regular_file::read_text(path, MAX_PROFILE_BYTES).map_err(|error| match error.kind() {
             io::ErrorKind::FileTooLarge => ProfileError::TooLarge,
             _ => ProfileError::Unreadable(error),
         })?;
-        let text = String::from_utf8(bytes)
-            .map_err(|error| ProfileError::Unreadable(io::Error::new(io::ErrorKind::InvalidData, error)))?;
         Self::parse(&text)
     }
 
