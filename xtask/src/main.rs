@@ -1,6 +1,6 @@
 //! Developer commands, run as `cargo xtask COMMAND`. No product code lives here.
 //!
-//! One file per command (`test`, `check`, `bench`, `docs`); the rest are their parts. Errors are plain
+//! One file per command (`test`, `check`, `bench`, `docs`; `windows` is a folder); the rest are their parts. Errors are plain
 //! sentences, because their only reader is the developer in front of the terminal.
 
 mod bench;
@@ -17,6 +17,7 @@ mod server;
 mod steps;
 mod test;
 mod tidy;
+mod windows;
 
 use std::process::ExitCode;
 
@@ -30,6 +31,9 @@ usage: cargo xtask COMMAND
   conformance               of the tests, the MCP conformance suite alone
   check                     format, lints, licences, tidiness, generated docs
   docs [--check]            writes the generated pages under docs/, or tells whether they are up to date
+  windows setup|build|lint|test|bench|package
+                            the Windows helper, built and tested here under Wine (Debian on x86-64, as root);
+                            test takes further words for cargo test, package makes the zip archive
   bench [--rounds N] [--seconds S]
                             our server beside its peers, as ratios
 
@@ -50,6 +54,12 @@ fn main() -> ExitCode {
         ["check"] => check::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
+        ["windows", "setup"] => windows::setup(),
+        ["windows", "build"] => windows::build(),
+        ["windows", "lint"] => windows::lint(),
+        ["windows", "test", filter @ ..] => windows::test(filter),
+        ["windows", "bench"] => windows::bench(),
+        ["windows", "package"] => windows::package(),
         ["bench", options @ ..] => bench::run(options),
         _ => {
             steps::complain(USAGE);

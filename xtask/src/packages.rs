@@ -35,6 +35,9 @@ pub fn debian() -> Result<(), String> {
         ("postgresql", crate::postgres::programs().is_some()),
         ("npm", process::exists("npm")),
         ("python3-venv", can_make_venv()),
+        // With what the reader of .NET assemblies is compared.
+        ("mono-utils", process::exists("monodis")),
+        ("mono-mcs", process::exists("mcs")),
     ]
     .into_iter()
     .filter_map(|(package, present)| (!present).then_some(package))
@@ -131,7 +134,8 @@ fn once(folder: &Path, inputs: &[PathBuf], work: impl FnOnce() -> Result<(), Str
     fs::write(&stamp, wanted).map_err(|error| format!("cannot write {}: {error}", stamp.display()))
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), String> {
+/// Copies a file.
+pub fn copy(from: &Path, to: &Path) -> Result<(), String> {
     fs::copy(from, to).map(|_| ()).map_err(|error| format!("cannot copy {}: {error}", from.display()))
 }
 

@@ -99,7 +99,8 @@ impl Half {
         data.make_folder("files")?;
         let store = data.folder.join("store.db").display().to_string();
         let sizes = ["--contacts", "300", "--groups", "200", "--messages", "20000", "--seed", "1"];
-        data.command(&[&["isphere", "sample"], sizes.as_slice(), &[&store]].concat())?;
+        let mut sample = process::bounded(READY_LIMIT, &binary());
+        process::output(sample.args(["isphere", "sample"]).args(sizes).arg(&store))?;
         data.command(&["isphere", "index"])?;
         let token = data.command(&[
             "isphere", "tokens", "add", "--name", "clients", "--scope", "read", "--scope", "send",

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::postgres::Postgres;
 use crate::steps::Steps;
-use crate::{clients, conformance, packages, paths, process, server};
+use crate::{clients, conformance, packages, paths, process, server, windows};
 
 /// How much to run.
 #[derive(Clone, Copy, PartialEq)]
@@ -34,6 +34,7 @@ pub fn run(extent: Extent) -> Result<(), String> {
         let postgres = Postgres::start()?;
         rust_tests(extent, Some(&postgres.url))
     });
+    steps.run("Windows helper under Wine", || windows::test(&[]));
     steps.run("official clients", clients::run);
     steps.run("conformance", conformance::run);
     steps.finish()
@@ -47,6 +48,10 @@ fn rust_tests(extent: Extent, postgres: Option<&str>) -> Result<(), String> {
         Some(url) => command.env("COUNTERSIGN_TEST_POSTGRES", url),
         None => command.env_remove("COUNTERSIGN_TEST_POSTGRES"),
     };
+    if extent != Extent::Quick {
+        // Mono's tools are installed then, so that a test may not do without them.
+        command.env("COUNTERSIGN_TEST_MONO", "1");
+    }
     if extent == Extent::Long {
         command.env("COUNTERSIGN_CAMPAIGN", "long");
     }

@@ -101,7 +101,7 @@ impl HotelFlags {
     }
 }
 
-/// Flags of every command of the iSphere half.
+/// Flags of the commands of the iSphere half that work with its configuration.
 #[derive(Debug, Args)]
 pub(crate) struct IsphereFlags {
     /// Configuration file; without it ./countersign.toml when that exists
@@ -211,6 +211,14 @@ mod tests {
             timeout_ms = 1000
             max_file_bytes = 1000
             language = "en"
+            [isphere.helper]
+            program = "helper.exe"
+            arguments = ["-x"]
+            tools = true
+            timeout_ms = 1000
+            dumps_dir = "dumps"
+            [isphere.uia]
+            profile = "uia.toml"
             [isphere.local_readonly]
             store = "store.db"
             profile = "store.profile.toml"

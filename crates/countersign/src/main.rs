@@ -3,6 +3,7 @@
 use std::{
     io::{self, Write},
     process::ExitCode,
+    time::Duration,
 };
 
 use clap::{Parser, Subcommand};
@@ -18,6 +19,9 @@ mod print;
 
 /// The exit code when a command was called in a way that it cannot be called; the parser of arguments uses it as well.
 const WRONG_USAGE: u8 = 2;
+
+/// How long the end waits for calls that still run. After a signal a thread may be blocked for ever.
+const LAST_CALLS: Duration = Duration::from_secs(2);
 
 /// Two cores are the usual size of a small server; there the system's allocator costs a third of the throughput.
 #[global_allocator]
@@ -53,7 +57,7 @@ impl Command {
     fn config(&self) -> Result<Config, CommandError> {
         match self {
             Self::Hotel(hotel) => hotel.flags.load(),
-            Self::Isphere(isphere) => isphere.flags.load(),
+            Self::Isphere(isphere) => isphere.config(),
             Self::Audit(audit) => audit.flags.load(),
             // These are the same everywhere, whatever lies in the current folder.
             Self::Demo(demo) => Ok(demo.config()),
@@ -96,8 +100,8 @@ fn main() -> ExitCode {
         Err(error) => return failed(&CommandError::Runtime(error), language),
     };
     let ended = runtime.block_on(command.run(config));
-    // After a signal, a thread may still be blocked in a read of stdin.
-    runtime.shutdown_background();
+    // Calls that still run are dropped, and with them the processes that they started.
+    runtime.shutdown_timeout(LAST_CALLS);
     match ended {
         Err(error) if !error.is_broken_pipe() => failed(&error, language),
         _ => ExitCode::SUCCESS,

@@ -1,6 +1,9 @@
 //! The only module that writes what a command prints on stdout.
 
-use std::io::{self, Write};
+use std::{
+    fmt::Write as _,
+    io::{self, Write},
+};
 
 use serde::Serialize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -23,11 +26,26 @@ pub(crate) fn bytes(bytes: &[u8]) -> Result<(), PrintError> {
     write_out(bytes)
 }
 
-/// Prints a value as indented JSON.
+/// Prints a value as indented JSON; what could hide something or steer the terminal is escaped, so that the value is the same.
 pub(crate) fn json(value: &impl Serialize) -> Result<(), PrintError> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|error| PrintError(error.into()))?;
-    text.push(b'\n');
-    write_out(&text)
+    let text = serde_json::to_string_pretty(value).map_err(|error| PrintError(error.into()))?;
+    line(&escaped(&text))
+}
+
+/// JSON with each character that could hide something or steer a terminal as `\uXXXX`. Such characters are in strings only.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        if govern::text::may_hide(character) || ['\u{2028}', '\u{2029}'].contains(&character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        } else {
+            text.push(character);
+        }
+    }
+    text
 }
 
 /// Prints rows under a heading, each column as wide as its widest cell on a terminal.
@@ -165,6 +183,24 @@ mod tests {
                 [("one", Field::Line(hostile.to_owned())), ("many", Field::Lines(vec![hostile.to_owned()]))];
             assert_eq!(fields_text(&pairs), format!("one:   {shown}\nmany:\n    {shown}\n"));
         }
+    }
+
+    #[test]
+    fn json_shows_what_could_hide_or_steer_and_says_the_same() {
+        for hostile in [
+            "\u{1b}[2J",
+            "a\u{9b}2J\u{7f}",
+            "\u{202e}txt.exe",
+            "pay\u{200b}pal",
+            "a\u{e0041}\u{2028}b",
+            "a\n\tb",
+        ] {
+            let json = serde_json::to_string(hostile).unwrap();
+            let shown = escaped(&json);
+            assert!(shown.chars().all(|it| it.is_ascii_graphic() || it == ' '), "{shown:?}");
+            assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), hostile);
+        }
+        assert_eq!(escaped("{\n  \"张三\": \"é\"\n}"), "{\n  \"张三\": \"é\"\n}");
     }
 
     #[test]

@@ -101,6 +101,26 @@ fn a_second_demo_on_the_same_folder_is_refused_and_spoils_nothing() {
 }
 
 #[test]
+fn the_log_names_the_addresses_of_both_halves() {
+    let place = Place::empty();
+    let mut command = place.command(BINARY);
+    command.args(["demo", "--data", "the data", "--listen", "127.0.0.1:0"]);
+    let mut process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut named = Vec::new();
+    for line in BufReader::new(process.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        named.extend(line.split_once("listening on http://").map(|(_, url)| url.to_owned()));
+        if named.len() == 2 {
+            break;
+        }
+    }
+    terminate(&process);
+    process.wait().unwrap();
+    assert!(named.iter().any(|url| url.ends_with("/isphere/mcp")), "{named:?}");
+    assert!(named.iter().any(|url| url.ends_with("/mcp") && !url.contains("isphere")), "{named:?}");
+}
+
+#[test]
 fn a_token_that_others_may_read_is_put_back_to_its_owner() {
     let place = Place::empty();
     let file = place.path().join("the data/demo-token");

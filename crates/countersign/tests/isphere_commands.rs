@@ -4,7 +4,14 @@
 
 mod support;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::Path,
+    process::Stdio,
+    sync::mpsc::channel,
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use support::{Place, post, tool_call};
@@ -101,6 +108,17 @@ fn inspect_says_what_is_wrong_with_a_file_that_is_no_store() {
 }
 
 #[test]
+fn a_select_that_fails_is_told_to_who_builds_the_index_with_its_section_and_sqlites_words() {
+    let place = Place::with_isphere();
+    let profile = place.path().join("store.profile.toml");
+    fs::write(&profile, "[contacts]\nselect = \"SELECT json('x') AS id, 'x' AS name\"").unwrap();
+    let error = place.fails(&["isphere", "index"]);
+    for word in ["[contacts]", "malformed JSON", "store.profile.toml"] {
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
 fn an_index_is_built_once_then_only_what_is_new_and_a_running_server_uses_it_at_once() {
     let place = Place::with_isphere();
     let server = place.serve_isphere();
@@ -147,7 +165,73 @@ fn an_index_of_a_store_that_cannot_be_read_says_why() {
     let error = place.fails(&["isphere", "index"]);
     assert!(error.contains("the local store is not there"), "{error}");
     let error = Place::empty().fails(&["isphere", "index"]);
-    assert!(error.contains("no local store is configured"), "{error}");
+    assert!(error.contains("set [isphere.local_readonly] store"), "{error}");
+}
+
+#[test]
+fn a_faulty_profile_is_told_to_the_operator_with_its_file() {
+    let place = Place::with_isphere();
+    for profile in [
+        "[contacts]\nselect = 'SELECT nope AS id, 1 AS name FROM contact_info'",
+        "[contacts]\nselekt = ''",
+        // This one fails when the index asks for it.
+        "[messages]\nselect = 'SELECT 1 AS id, 2 AS conversation, 3 AS text'",
+    ] {
+        fs::write(place.path().join("store.profile.toml"), profile).unwrap();
+        let error = place.fails(&["isphere", "index"]);
+        assert!(error.contains("(the profile is store.profile.toml)"), "{error}");
+    }
+    fs::write(place.path().join("store.profile.toml"), "[contacts]\nselekt = ''").unwrap();
+    says_after_its_start(&place, &["(the profile is store.profile.toml)", "selekt"]);
+    let doctor = place.command(support::BINARY).args(["isphere", "doctor"]).output().unwrap();
+    let told = String::from_utf8([doctor.stdout, doctor.stderr].concat()).unwrap();
+    assert!(told.contains("(the profile is store.profile.toml)") && told.contains("selekt"), "{told}");
+}
+
+/// A server over stdio logs these words while its input is open.
+fn says_after_its_start(place: &Place, words: &[&str]) {
+    let mut serve = place.command(support::BINARY);
+    serve.args(["isphere", "serve"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut server = serve.spawn().unwrap();
+    let lines = BufReader::new(server.stderr.take().unwrap()).lines();
+    let (say, said) = channel();
+    std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| say.send(line)));
+    let mut log = String::new();
+    while !words.iter().all(|word| log.contains(word)) {
+        // Far longer than a look takes; without a bound, a server that says nothing would hold the test for ever.
+        let Ok(line) = said.recv_timeout(Duration::from_mins(1)) else { break };
+        log = log + &line + "\n";
+    }
+    drop(server.stdin.take());
+    server.wait().unwrap();
+    assert!(words.iter().all(|word| log.contains(word)), "{log}");
+}
+
+#[test]
+fn a_server_whose_policy_reaches_no_conversation_says_so_when_it_starts() {
+    let place = Place::with_isphere();
+    configure(&place, "[policy]\ndeny = ['contact:u1']");
+    let file = place.path().join("store.profile.toml");
+    let profile = fs::read_to_string(&file).unwrap();
+    assert!(profile.contains("peer_id AS peer"), "{profile}");
+    fs::write(&file, profile.replace("peer_id AS peer", "NULL AS peer")).unwrap();
+    says_after_its_start(&place, &["[policy] allow, deny: entries for people do not reach"]);
+}
+
+#[test]
+fn commands_that_use_no_configuration_offer_none_and_are_spoilt_by_none() {
+    let place = Place::with_isphere();
+    fs::write(place.path().join("countersign.toml"), "no configuration").unwrap();
+    for command in ["inspect", "sample"] {
+        let help = place.prints(&["isphere", command, "--help"]);
+        assert!(!help.contains("--state") && !help.contains("--config"), "{help}");
+    }
+    place.prints(&["isphere", "inspect", "store.db"]);
+    for command in ["serve", "doctor", "index", "tokens"] {
+        let help = place.prints(&["isphere", command, "--help"]);
+        assert!(help.contains("--state") && help.contains("--config"), "{help}");
+    }
+    assert!(place.prints(&["isphere", "tokens", "add", "--help"]).contains("twice for both"));
 }
 
 #[test]
@@ -205,12 +289,11 @@ fn the_doctor_says_of_sources_of_later_releases_what_to_configure() {
     let place = Place::with_isphere();
     let file = place.path().join("countersign.toml");
     let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("['local_readonly']", "['bridge', 'network', 'uia', 'local_readonly']"))
-        .unwrap();
+    fs::write(&file, text.replace("['local_readonly']", "['bridge', 'network', 'local_readonly']")).unwrap();
     let output = place.run(&["isphere", "doctor", "--json"]);
     assert_eq!(output.status.code(), Some(1));
     let findings: Value = serde_json::from_slice(&output.stdout).unwrap();
-    for name in ["bridge", "network", "uia"] {
+    for name in ["bridge", "network"] {
         let found = finding(&findings, &format!("[isphere] sources: {name}"));
         assert_eq!(found["state"], "problem");
         assert!(found["message"].as_str().unwrap().contains("configure local_readonly"), "{found}");

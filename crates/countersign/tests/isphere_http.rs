@@ -240,5 +240,5 @@ fn a_server_without_any_configuration_says_what_to_configure() {
     let error = &answers[0]["result"]["structuredContent"]["error"];
     assert_eq!((&error["code"], &error["retryable"]), (&json!("SOURCE_UNAVAILABLE"), &json!(false)));
     let message = error["message"].as_str().unwrap();
-    assert!(message.contains("set local_readonly.store"), "{message}");
+    assert!(message.contains("set [isphere.local_readonly] store"), "{message}");
 }

@@ -64,6 +64,9 @@ pub fn document(bytes: &[u8]) -> Result<&str, ArgumentFault> {
         DocumentFault::NotJson(reason) => not(&format!("malformed JSON ({reason})")),
         DocumentFault::DuplicateKey => not("an object with a duplicate key"),
         DocumentFault::TooDeep => not("a document nested deeper than 64 levels"),
+        DocumentFault::NumberTooLarge(path) => {
+            ArgumentFault::new(path, "a number that a double can hold", "a larger one")
+        }
     })?;
     Ok(text)
 }
@@ -153,7 +156,7 @@ fn quoted_after<'m>(message: &'m str, start: &str) -> Option<&'m str> {
 }
 
 /// `$.events[3].type`. A part of the path that serde cannot name (an enum's inside) is left out.
-fn json_path(path: &Path) -> String {
+pub(crate) fn json_path(path: &Path) -> String {
     path.iter().fold("$".to_owned(), |path, segment| match segment {
         Segment::Seq { index } => format!("{path}[{index}]"),
         Segment::Map { key } => format!("{path}.{key}"),
@@ -257,6 +260,33 @@ mod tests {
         assert_eq!(fault(r#"{"query":"a","events":"[]"}"#), told("$.events", "an array"));
         assert_eq!(fault(r#"{"query":"a","keys":"{}"}"#), told("$.keys", "an object"));
         assert_eq!(fault(r#"{"query":"a","exact":"true"}"#), told("$.exact", "a boolean"));
+    }
+
+    #[test]
+    fn an_integer_may_have_a_fraction_of_zero() {
+        #[derive(Debug, PartialEq, Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Whole {
+            few: Option<u8>,
+            many: u64,
+            signed: Vec<i64>,
+        }
+        let whole: Whole =
+            parse(r#"{"few":20.0,"many":2e3,"signed":[-5.0,-0.0,9007199254740992.0]}"#).unwrap();
+        assert_eq!(whole, Whole { few: Some(20), many: 2000, signed: vec![-5, 0, 9_007_199_254_740_992] });
+        for (json, path) in [
+            (r#"{"many":20.5,"signed":[]}"#, "$.many"),
+            (r#"{"many":-1.0,"signed":[]}"#, "$.many"),
+            (r#"{"many":1e300,"signed":[]}"#, "$.many"),
+            (r#"{"many":1,"few":256.0,"signed":[]}"#, "$.few"),
+            (r#"{"many":1,"signed":[9007199254740994.0]}"#, "$.signed[0]"),
+        ] {
+            assert_eq!(parse::<Whole>(json).unwrap_err().path, path, "{json}");
+        }
+        assert_eq!(
+            fault(r#"{"query":"a","limit":20.5}"#).1,
+            "`$.limit` must be a non-negative integer, but floating point `20.5` came."
+        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 pub(crate) use self::media::{accepts_event_stream, accepts_json, is_json};
 pub use self::{
     origins::{OriginError, Origins},
-    serve::{Limits, Peer, serve, serve_within, shutdown_signal},
+    serve::{Limits, Peer, serve, serve_within, session_end_signal, shutdown_signal},
 };
 
 /// How long a client may take to send a body.

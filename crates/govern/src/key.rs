@@ -1,6 +1,6 @@
 //! A key of 32 random bytes, in a file of its own: what audit trails and cursors are authenticated with.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -88,11 +88,7 @@ fn write_new(path: &Path, text: &str, random: &Random) -> io::Result<()> {
     let mut suffix = [0; 8];
     random.fill(&mut suffix);
     let draft = path.with_extension(format!("key.{}", hex(&suffix)));
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(&draft)?;
+    let mut file = crate::private::file_options().create_new(true).open(&draft)?;
     // A link, unlike a rename, fails when the name is taken.
     let linked = writeln!(file, "{text}")
         .and_then(|()| file.sync_all())

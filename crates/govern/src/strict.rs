@@ -2,6 +2,7 @@
 //! documents nested deeper than anyone needs.
 
 mod document;
+mod integers;
 mod objects_only;
 
 pub(crate) use document::{DocumentFault, check};

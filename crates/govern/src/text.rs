@@ -38,6 +38,11 @@ pub fn visible(text: &str) -> Visible<'_> {
     Visible { text: Cow::Owned(kept), removed }
 }
 
+/// Whether a character may hide or reorder what stands beside it, or steer a terminal. Line breaks and tabs do not.
+pub fn may_hide(character: char) -> bool {
+    is_suspect(character)
+}
+
 /// A character that is removed unless [`is_needed`] finds a reason for it.
 fn is_suspect(character: char) -> bool {
     match character {

@@ -71,6 +71,21 @@ async fn duplicate_keys_and_too_many_levels() {
     refused(deep, 400, -32600, INVALID, Some(json!(7))).await;
 }
 
+#[tokio::test]
+async fn a_number_that_no_double_holds_is_refused_with_its_path_to_the_one_who_asked() {
+    for number in ["1e400", "-1e400", &"9".repeat(401)] {
+        let message = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo","arguments":{{"limit":{number}}}}}}}"#
+        );
+        refused(&message, 400, -32602, INVALID, Some(json!(7))).await;
+        let (_, answers) = Rig::new(Setup::default()).over_both(message.as_bytes()).await;
+        for answer in answers {
+            let told = answer["error"]["message"].as_str().unwrap();
+            assert!(told.contains("`$.params.arguments.limit`"), "{told}");
+        }
+    }
+}
+
 /// What `JSON.stringify` makes of a text that was cut within an emoji.
 #[tokio::test]
 async fn half_a_surrogate_pair_is_refused_to_the_one_who_asked() {

@@ -7,7 +7,7 @@ use govern::gate::Policy;
 use thiserror::Error as ThisError;
 
 use crate::error::Error;
-use crate::model::{Contact, Conversation, ConversationType, FileEntry, Group};
+use crate::model::{Contact, Conversation, ConversationType, FileEntry, Group, is_usable_id};
 use crate::sources::{Source, SourceError};
 
 /// The lists of the policy. `deny` wins; an `allow` that is not empty allows only what it lists. A listed contact
@@ -24,12 +24,65 @@ pub struct Access {
 /// An entry of a list that means nothing.
 #[derive(Clone, Debug, PartialEq, Eq, ThisError)]
 #[error(
-    "[policy] {list} has an entry that means nothing: `{entry}`; write contact:ID, group:ID, conversation:ID, or a bare ID \
-     without a colon"
+    "[policy] {list} has an entry that means nothing: `{}`; write contact:ID, group:ID, conversation:ID, or a bare ID \
+     without a colon; an ID has at most 512 characters, no spaces around it, and none that nobody sees",
+    entry.escape_debug()
 )]
 pub struct AccessError {
     list: &'static str,
     entry: String,
+}
+
+impl AccessError {
+    /// The same in Chinese.
+    pub fn chinese(&self) -> String {
+        let (list, entry) = (self.list, self.entry.escape_debug());
+        format!(
+            "[policy] {list} 中的条目 `{entry}` 没有意义；请写 contact:ID、group:ID、conversation:ID，或不带冒号的 ID；\
+             ID 最多 512 个字符，前后没有空格，不含看不见的字符"
+        )
+    }
+}
+
+/// Whom an entry of a list names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named<'e> {
+    /// None for a bare id, which may be of any kind.
+    pub kind: Option<Kind>,
+    /// The id.
+    pub id: &'e str,
+}
+
+/// What an entry of a list can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A person.
+    Contact,
+    /// A group.
+    Group,
+    /// A conversation.
+    Conversation,
+}
+
+impl<'e> Named<'e> {
+    /// Reads an entry; none when it means nothing: a misspelt kind, or an id that no row has for an agent
+    /// ([`is_usable_id`]), would silently protect nobody.
+    pub fn parse(entry: &'e str) -> Option<Self> {
+        let (kind, id) = match entry.split_once([':', '：']) {
+            None => (None, entry),
+            Some(_) if entry.contains('：') => return None,
+            Some(("contact", id)) => (Some(Kind::Contact), id),
+            Some(("group", id)) => (Some(Kind::Group), id),
+            Some(("conversation", id)) => (Some(Kind::Conversation), id),
+            Some(_) => return None,
+        };
+        (is_usable_id(id) && id.trim() == id).then_some(Self { kind, id })
+    }
+
+    /// Whether it may name something of this kind.
+    pub fn may_be(self, kind: Kind) -> bool {
+        self.kind.is_none_or(|named| named == kind)
+    }
 }
 
 /// One list, by kind of entry; a bare id is in all of them.
@@ -49,6 +102,16 @@ impl Access {
     /// Whether everything may be seen, so that nothing has to be looked up.
     pub fn is_open(&self) -> bool {
         self.allow.is_empty() && self.deny.is_empty()
+    }
+
+    /// Whether a list may name a person.
+    pub fn names_people(&self) -> bool {
+        !self.allow.contacts.is_empty() || !self.deny.contacts.is_empty()
+    }
+
+    /// Whether a list may name a group.
+    pub fn names_groups(&self) -> bool {
+        !self.allow.groups.is_empty() || !self.deny.groups.is_empty()
     }
 
     /// Whether this person may be seen.
@@ -99,7 +162,7 @@ impl Access {
 pub struct VisibleConversations<'a> {
     access: &'a Access,
     source: &'a dyn Source,
-    known: Mutex<HashMap<String, bool>>,
+    known: Mutex<HashMap<String, Option<bool>>>,
 }
 
 impl<'a> VisibleConversations<'a> {
@@ -111,26 +174,19 @@ impl<'a> VisibleConversations<'a> {
     /// Whether what belongs to this conversation may be seen. One that the source does not know is not admitted where
     /// there are lists.
     pub async fn admits(&self, conversation_id: &str) -> Result<bool, SourceError> {
-        if self.access.is_open() {
-            return Ok(true);
-        }
-        if let Some(known) = self.known().get(conversation_id) {
-            return Ok(*known);
-        }
-        let found = self.source.conversation(conversation_id).await?;
-        let admitted = found.is_some_and(|conversation| self.access.conversation(&conversation));
-        self.known().insert(conversation_id.to_owned(), admitted);
-        Ok(admitted)
+        Ok(self.access.is_open() || self.look_up(conversation_id).await?.unwrap_or(false))
     }
 
-    /// Whether this file may be seen: by its conversation or, where its row names none, by that of its message. A file
-    /// of neither is not admitted where there are lists.
+    /// Whether this file may be seen: by the conversation of its row or, where that is none the source knows, by that of its
+    /// message. A file of neither is not admitted where there are lists.
     pub async fn admits_file(&self, file: &FileEntry) -> Result<bool, SourceError> {
         if self.access.is_open() {
             return Ok(true);
         }
-        if let Some(conversation_id) = &file.conversation_id {
-            return self.admits(conversation_id).await;
+        if let Some(conversation_id) = &file.conversation_id
+            && let Some(admitted) = self.look_up(conversation_id).await?
+        {
+            return Ok(admitted);
         }
         let Some(message_id) = &file.message_id else { return Ok(false) };
         match self.source.message(message_id).await? {
@@ -139,7 +195,18 @@ impl<'a> VisibleConversations<'a> {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<String, bool>> {
+    /// What the lists say of this conversation; none when the source does not know it.
+    async fn look_up(&self, conversation_id: &str) -> Result<Option<bool>, SourceError> {
+        if let Some(known) = self.known().get(conversation_id) {
+            return Ok(*known);
+        }
+        let found = self.source.conversation(conversation_id).await?;
+        let admitted = found.map(|conversation| self.access.conversation(&conversation));
+        self.known().insert(conversation_id.to_owned(), admitted);
+        Ok(admitted)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Option<bool>>> {
         self.known.lock().expect("no holder of this lock panics")
     }
 }
@@ -152,24 +219,14 @@ impl Entries {
     fn new(list: &'static str, entries: &[String]) -> Result<Self, AccessError> {
         let mut sorted = Self::default();
         for entry in entries {
-            // A misspelt kind would silently protect nobody.
-            let (kind, id) = match entry.split_once([':', '：']) {
-                Some((kind @ ("contact" | "group" | "conversation"), id)) if !entry.contains('：') => {
-                    (kind, id)
-                }
-                Some(_) => return Err(AccessError { list, entry: entry.clone() }),
-                None => ("", entry.as_str()),
-            };
-            if id.is_empty() || id.trim() != id {
-                return Err(AccessError { list, entry: entry.clone() });
-            }
-            for (of_kind, ids) in [
-                ("contact", &mut sorted.contacts),
-                ("group", &mut sorted.groups),
-                ("conversation", &mut sorted.conversations),
+            let named = Named::parse(entry).ok_or_else(|| AccessError { list, entry: entry.clone() })?;
+            for (kind, ids) in [
+                (Kind::Contact, &mut sorted.contacts),
+                (Kind::Group, &mut sorted.groups),
+                (Kind::Conversation, &mut sorted.conversations),
             ] {
-                if kind.is_empty() || kind == of_kind {
-                    ids.insert(id.to_owned());
+                if named.may_be(kind) {
+                    ids.insert(named.id.to_owned());
                 }
             }
         }
@@ -238,6 +295,24 @@ mod tests {
             let policy = Policy { deny: vec![entry.to_owned()], ..Policy::default() };
             let refused = Access::new(&policy).err().unwrap_or_else(|| panic!("accepted: {entry:?}"));
             assert!(refused.to_string().starts_with("[policy] deny"), "{entry:?}");
+        }
+    }
+
+    #[test]
+    fn an_id_that_no_row_can_have_is_refused_and_shown_with_what_nobody_sees() {
+        let long = format!("contact:{}", "x".repeat(513));
+        for (entry, shown) in [
+            ("contact:u1\0", "`contact:u1\\0`"),
+            ("contact:u1\u{200b}", "`contact:u1\\u{200b}`"),
+            ("group:\u{202e}g", "`group:\\u{202e}g`"),
+            ("c1\n", "`c1\\n`"),
+            (&long, "512"),
+        ] {
+            let policy = Policy { allow: vec![entry.to_owned()], ..Policy::default() };
+            let refused = Access::new(&policy).err().unwrap_or_else(|| panic!("accepted: {entry:?}"));
+            for message in [refused.to_string(), refused.chinese()] {
+                assert!(message.starts_with("[policy] allow") && message.contains(shown), "{message}");
+            }
         }
     }
 }

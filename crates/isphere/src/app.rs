@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use govern::clock::Clock;
@@ -16,6 +17,7 @@ use crate::audit::key::{KeyError, StateKey};
 use crate::error::Error;
 use crate::files::inbound::Inbound;
 use crate::files::outbound::Outbound;
+use crate::helper::HelperClient;
 use crate::sending::ledger::{self, Ledger};
 use crate::settings::{Settings, SettingsFault};
 use crate::sources::choice::Sources;
@@ -29,6 +31,8 @@ pub struct Isphere {
     pub read_only: bool,
     /// Where data comes from.
     pub sources: Sources,
+    /// What looks at windows.
+    pub helper: Arc<HelperClient>,
     /// Whose data may be seen.
     pub access: Access,
     /// Where downloads go; none when it is not configured.
@@ -95,8 +99,10 @@ impl Isphere {
         random: Random,
     ) -> Result<Self, OpenError> {
         settings.check()?;
-        let sources = Sources::open(&settings, clock.clone());
-        Self::with_sources(settings, policy, sources, clock, random)
+        let helper = Arc::new(HelperClient::new(&settings.helper, random.clone()));
+        let sources = Sources::open(&settings, &helper, &clock);
+        // One client for the source and the tools, so that a window is read by one at a time.
+        Ok(Self { helper, ..Self::with_sources(settings, policy, sources, clock, random)? })
     }
 
     /// The half over these sources, whatever the settings name.
@@ -129,6 +135,7 @@ impl Isphere {
             access: Access::new(policy)?,
             key: StateKey::open(&settings.state_dir, &random)?,
             ledger: Ledger::open(&settings.state_dir)?,
+            helper: Arc::new(HelperClient::new(&settings.helper, random.clone())),
             read_only: policy.read_only,
             settings,
             sources,
@@ -157,8 +164,7 @@ impl Isphere {
 
     /// When a call that begins now is over.
     pub fn deadline(&self) -> Deadline {
-        let limit_ms = self.settings.timeout_ms;
-        Deadline { limit_ms, at: Instant::now() + Duration::from_millis(limit_ms) }
+        Deadline::after(self.settings.timeout_ms)
     }
 
     /// Runs `work` at most as long as one call may take.
@@ -178,6 +184,21 @@ pub struct Deadline {
 }
 
 impl Deadline {
+    /// One that is so many milliseconds away.
+    pub fn after(limit_ms: u64) -> Self {
+        Self { limit_ms, at: Instant::now() + Duration::from_millis(limit_ms) }
+    }
+
+    /// Whether half of the time has gone, so that what may take as long again had better not begin.
+    pub fn is_near(&self) -> bool {
+        Instant::now() + Duration::from_millis(self.limit_ms / 2) >= self.at
+    }
+
+    /// When a search that has begun stops, so that what it found is answered in time: an eighth of the time before.
+    pub fn search_until(&self) -> Instant {
+        self.at - Duration::from_millis(self.limit_ms / 8)
+    }
+
     /// Runs `work` until then; [`Error::TimedOut`] when it is not done.
     pub async fn run<T>(&self, work: impl Future<Output = Result<T, Error>> + Send) -> Result<T, Error> {
         tokio::time::timeout_at(self.at, work)

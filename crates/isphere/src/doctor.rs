@@ -1,23 +1,31 @@
 //! What is configured, reachable and missing, for the person who sets the server up. Looking changes nothing: no
 //! folder, key or trail is made.
 
+mod policy;
+mod store;
+mod window;
+
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use govern::clock::Clock;
 use govern::credentials::file::FileTokens;
 use govern::gate::Policy;
 use govern::language::Language;
+use govern::random::Random;
 use serde::Serialize;
 
 use crate::access::Access;
 use crate::audit::key::StateKey;
+use crate::helper::HelperClient;
 use crate::model::SourceName;
 use crate::sending::gate::GateStatus;
 use crate::settings::Settings;
 use crate::sources::choice::Sources;
 use crate::sources::local::index;
-use crate::sources::local::open_configured;
+
+pub use policy::out_of_reach;
 
 /// How something stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -42,13 +50,14 @@ pub struct Finding {
     pub message: String,
 }
 
-/// Looks at everything that the `[isphere]` and `[policy]` sections name. Messages are in `language`; those that come
-/// from a source are in English. What is wrong with a profile is told with its SQL, so they are for the operator only.
+/// Looks at everything that the `[isphere]` and `[policy]` sections name. Messages are in `language`. What is wrong with a
+/// profile is told with its SQL, so they are for the operator only.
 pub async fn examine(settings: &Settings, policy: &Policy, clock: &Clock) -> Vec<Finding> {
     let examiner = Examiner { settings, policy, language: settings.language };
     let mut findings = vec![examiner.state_dir(), examiner.key()];
     findings.extend(examiner.settings());
     findings.extend(examiner.sources(clock).await);
+    findings.push(examiner.helper().await);
     findings.push(examiner.folder("inbound_dir", settings.inbound_dir.as_deref(), INBOUND));
     findings.push(examiner.folder("outbound_dir", settings.outbound_dir.as_deref(), OUTBOUND));
     findings.extend([examiner.operator(), examiner.tokens(), examiner.policy(), examiner.gate()]);
@@ -111,46 +120,46 @@ impl Examiner<'_> {
                 "密钥还不存在；服务第一次启动时会创建".to_owned(),
                 "there is no key yet; the server makes it at its first start".to_owned(),
             ),
-            Err(error) => self.finding(SUBJECT, State::Problem, error.to_string(), error.to_string()),
+            Err(error) => {
+                self.finding(SUBJECT, State::Problem, format!("密钥不能使用：{error}"), error.to_string())
+            }
         }
     }
 
     fn settings(&self) -> Option<Finding> {
         let fault = self.settings.check().err()?;
-        Some(self.finding("[isphere]", State::Problem, fault.to_string(), fault.to_string()))
+        Some(self.finding("[isphere]", State::Problem, fault.chinese().to_owned(), fault.to_string()))
     }
 
     async fn sources(&self, clock: &Clock) -> Vec<Finding> {
-        let sources = Sources::open(self.settings, clock.clone());
+        let helper = Arc::new(HelperClient::new(&self.settings.helper, Random::System));
+        let sources = Sources::open(self.settings, &helper, clock);
         let mut findings = Vec::new();
         for name in &self.settings.sources {
             let subject = format!("[isphere] sources: {}", name.as_str());
-            findings.push(match sources.named(*name).await {
-                Ok(_) => self.finding(&subject, State::Ok, "可以读取".to_owned(), "can be read".to_owned()),
-                Err(error) => {
-                    let told = self.store_fault(*name).unwrap_or_else(|| error.to_string());
-                    self.finding(&subject, State::Problem, told.clone(), told)
+            match name {
+                SourceName::LocalReadonly => findings.extend(self.local_store(&subject, clock).await),
+                SourceName::Mock => findings.push(self.finding(
+                    &subject,
+                    State::Missing,
+                    "可以读取，但 mock 是生成的演示数据，不是真实的客户端".to_owned(),
+                    "can be read, but mock is a generated organisation, not a real client".to_owned(),
+                )),
+                SourceName::Uia => findings.extend(self.window(&subject, &sources).await),
+                SourceName::Bridge | SourceName::Network => {
+                    findings.extend(sources.named(*name).await.err().map(|error| {
+                        self.finding(
+                            &subject,
+                            State::Problem,
+                            "这个来源在以后的版本提供；请配置 local_readonly（[isphere] sources 和 [isphere.local_readonly] store）"
+                                .to_owned(),
+                            error.to_string(),
+                        )
+                    }));
                 }
-            });
-        }
-        if self.settings.sources.contains(&SourceName::LocalReadonly) {
-            findings.push(self.index());
-        }
-        if self.settings.sources.contains(&SourceName::Mock) {
-            findings.push(self.finding(
-                "[isphere] sources: mock",
-                State::Missing,
-                "mock 是生成的演示数据，不是真实的客户端".to_owned(),
-                "mock is a generated organisation, not a real client".to_owned(),
-            ));
+            }
         }
         findings
-    }
-
-    /// What the store says to its operator; a source leaves out what an agent must not read, and sends to this command.
-    fn store_fault(&self, name: SourceName) -> Option<String> {
-        let fault = || open_configured(&self.settings.local_readonly).err();
-        (name == SourceName::LocalReadonly).then(fault).flatten().map(|fault| fault.to_string())
     }
 
     fn index(&self) -> Finding {
@@ -216,14 +225,16 @@ impl Examiner<'_> {
                 "none; over HTTP a caller needs one: countersign isphere tokens add".to_owned(),
             ),
             Ok(count) => self.finding(SUBJECT, State::Ok, format!("{count} 个有效"), format!("{count} live")),
-            Err(error) => self.finding(SUBJECT, State::Problem, error.to_string(), error.to_string()),
+            Err(error) => {
+                self.finding(SUBJECT, State::Problem, format!("令牌文件不能使用：{error}"), error.to_string())
+            }
         }
     }
 
     fn policy(&self) -> Finding {
         const SUBJECT: &str = "[policy]";
         if let Err(error) = Access::new(self.policy) {
-            return self.finding(SUBJECT, State::Problem, error.to_string(), error.to_string());
+            return self.finding(SUBJECT, State::Problem, error.chinese(), error.to_string());
         }
         let Policy { read_only, allow, deny, per_minute, .. } = self.policy;
         let limit = |none: &str| per_minute.map_or_else(|| none.to_owned(), |calls| calls.to_string());
@@ -237,7 +248,7 @@ impl Examiner<'_> {
                 limit("不限")
             ),
             format!(
-                "read_only {read_only}, allow {} entries, deny {} entries, calls a minute: {}",
+                "read_only {read_only}, entries in allow: {}, in deny: {}, calls a minute: {}",
                 allow.len(),
                 deny.len(),
                 limit("no limit")
@@ -248,28 +259,5 @@ impl Examiner<'_> {
     fn gate(&self) -> Finding {
         let text = GateStatus::current().explanation(self.language);
         Finding { subject: "sending".to_owned(), state: State::Missing, message: text }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::sample::{Sizes, write_store};
-    use crate::settings::LocalReadonly;
-
-    #[tokio::test]
-    async fn what_is_wrong_with_a_profile_is_told_in_full() {
-        let folder = tempfile::tempdir().unwrap();
-        let store = folder.path().join("store.db");
-        let profile = write_store(&store, Sizes::new(3, 1, 5), 1, &mut |_| {}).unwrap().profile;
-        fs::write(&profile, "[contacts]\nselect = 'SELECT nope AS id, 1 AS name FROM contact_info'").unwrap();
-        let settings = Settings {
-            local_readonly: LocalReadonly { store: Some(store), ..LocalReadonly::default() },
-            state_dir: folder.path().join("state"),
-            ..Settings::default()
-        };
-        let findings = examine(&settings, &Policy::default(), &Clock::System).await;
-        let found = findings.iter().find(|finding| finding.state == State::Problem).unwrap();
-        assert!(found.message.starts_with("[contacts]") && found.message.contains("nope"), "{found:?}");
     }
 }

@@ -37,6 +37,9 @@ pub enum Error {
         /// `contact:<id>`, `group:<id>` or `conversation:<id>`.
         target_ref: String,
     },
+    /// The operator's policy forbids to show this.
+    #[error("{0}")]
+    NotShown(String),
     /// The configuration allows only the preview of this.
     #[error("{0}")]
     PreviewOnly(String),
@@ -130,7 +133,7 @@ impl Error {
             Self::Source(SourceError::Timeout(_)) | Self::TimedOut { .. } => "TIMEOUT",
             Self::Source(SourceError::NotFound(_)) | Self::TargetNotFound(_) => "TARGET_NOT_FOUND",
             Self::AmbiguousTarget { .. } => "AMBIGUOUS_TARGET",
-            Self::PolicyDenied { .. } => "PERMISSION_DENIED",
+            Self::PolicyDenied { .. } | Self::NotShown(_) => "PERMISSION_DENIED",
             Self::PreviewOnly(_) => "PREVIEW_ONLY",
             Self::WriteNotReady(_) | Self::TargetNotLookedUp(_) => "WRITE_NOT_READY",
             Self::Inbound(error) => error.code(),
@@ -195,10 +198,10 @@ impl Error {
             Self::Internal { message, cause } => {
                 tracing::error!(%cause, request_id, "{message}");
             }
-            Self::Inbound(InboundError::NotWritten { cause, .. }) => {
+            Self::Inbound(InboundError::NotWritten { cause } | InboundError::NoFolder { cause }) => {
                 tracing::error!(%cause, request_id, "a downloaded file was not saved");
             }
-            Self::Outbound(OutboundError::Unreadable { cause }) => {
+            Self::Outbound(OutboundError::Unreadable { cause } | OutboundError::NoFolder { cause }) => {
                 tracing::error!(%cause, request_id, "a file in the outbound folder cannot be read");
             }
             Self::Source(SourceError::Failed(message)) => {

@@ -1,5 +1,7 @@
 //! What every source speaks of: people, groups, conversations, messages and files (contract: the outputs of the tools).
 
+use std::borrow::Cow;
+
 use govern::text::visible;
 use serde::{Deserialize, Serialize};
 
@@ -219,15 +221,15 @@ pub struct FileEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// A stable code.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// What it means and what to do.
     pub message: String,
 }
 
 impl Warning {
     /// A warning.
-    pub fn new(code: &'static str, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+    pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self { code: code.into(), message: message.into() }
     }
 }
 

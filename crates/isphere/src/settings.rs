@@ -1,6 +1,6 @@
 //! The `[isphere]` section of the configuration.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use govern::language::Language;
 use serde::Deserialize;
@@ -30,6 +30,10 @@ pub struct Settings {
     pub language: Language,
     /// The client's local store.
     pub local_readonly: LocalReadonly,
+    /// The Windows helper.
+    pub helper: Helper,
+    /// The client's window as a source.
+    pub uia: Uia,
 }
 
 /// The `[isphere.local_readonly]` section.
@@ -42,6 +46,60 @@ pub struct LocalReadonly {
     pub profile: Option<PathBuf>,
     /// The folder that the paths of files are relative to; without one, the folder beside the store that ends in `.files`.
     pub files_dir: Option<PathBuf>,
+}
+
+/// The `[isphere.helper]` section: the program that looks at the client's windows.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Helper {
+    /// `ISphereWinHelper.exe`, or a program that runs it; without one nothing looks at windows.
+    pub program: Option<PathBuf>,
+    /// What the program is started with: nothing for the helper itself.
+    pub arguments: Vec<String>,
+    /// Whether agents have the tools `win_helper_*`.
+    pub tools: bool,
+    /// Time limit of one request, in milliseconds, 1 to 600000.
+    pub timeout_ms: u64,
+    /// Folder for the dumps that are kept.
+    pub dumps_dir: PathBuf,
+}
+
+impl Helper {
+    /// The longest time limit of a request that the helper accepts, in milliseconds.
+    pub const MOST_TIMEOUT_MS: u64 = 600_000;
+}
+
+impl Default for Helper {
+    fn default() -> Self {
+        Self {
+            program: None,
+            arguments: Vec::new(),
+            tools: false,
+            timeout_ms: 5_000,
+            dumps_dir: PathBuf::from("runs/real-loggedin-lab/uia-dumps"),
+        }
+    }
+}
+
+/// The `[isphere.uia]` section.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Uia {
+    /// Which elements of the window hold what; without one only the state of the client is known.
+    pub profile: Option<PathBuf>,
+}
+
+impl LocalReadonly {
+    /// The profile of the store at this path.
+    pub fn profile_path(&self, store: &Path) -> PathBuf {
+        self.profile.clone().unwrap_or_else(|| store.with_extension("profile.toml"))
+    }
+
+    /// The folder of the client's files, when one is named or lies beside the store at this path.
+    pub fn files_folder(&self, store: &Path) -> Option<PathBuf> {
+        let beside = || Some(store.with_extension("files")).filter(|folder| folder.is_dir());
+        self.files_dir.clone().or_else(beside)
+    }
 }
 
 /// A setting with which nothing can work.
@@ -58,6 +116,34 @@ pub enum SettingsFault {
         "[isphere] operator_id is blank, so the audit trail would name nobody; write a name, or leave it out"
     )]
     NoOperator,
+    /// `helper.tools` is set without a helper.
+    #[error(
+        "[isphere.helper] tools is set, but no program is; write program = \"ISphereWinHelper.exe\", or leave tools out"
+    )]
+    NoHelper,
+    /// `helper.timeout_ms` is out of range.
+    #[error(
+        "[isphere.helper] timeout_ms must be from 1 to {}; leave it out for 5000",
+        Helper::MOST_TIMEOUT_MS
+    )]
+    HelperTime,
+}
+
+impl SettingsFault {
+    /// The same in Chinese.
+    pub fn chinese(self) -> &'static str {
+        match self {
+            Self::NoSources => "[isphere] sources 为空，什么也读不到；请写 sources = [\"local_readonly\"]",
+            Self::NoTime => "[isphere] timeout_ms 为 0，每次调用都会立刻结束；不写即为 30000",
+            Self::NoOperator => {
+                "[isphere] operator_id 是空白，审计记录里就没有名字；请写一个名字，或不写这一项"
+            }
+            Self::NoHelper => {
+                "[isphere.helper] 设置了 tools，却没有 program；请写 program = \"ISphereWinHelper.exe\"，或不写 tools"
+            }
+            Self::HelperTime => "[isphere.helper] timeout_ms 必须在 1 到 600000 之间；不写即为 5000",
+        }
+    }
 }
 
 impl Settings {
@@ -71,6 +157,12 @@ impl Settings {
         }
         if self.operator_id.as_ref().is_some_and(|name| name.trim().is_empty()) {
             return Err(SettingsFault::NoOperator);
+        }
+        if self.helper.tools && self.helper.program.is_none() {
+            return Err(SettingsFault::NoHelper);
+        }
+        if !(1..=Helper::MOST_TIMEOUT_MS).contains(&self.helper.timeout_ms) {
+            return Err(SettingsFault::HelperTime);
         }
         Ok(())
     }
@@ -93,6 +185,8 @@ impl Default for Settings {
             max_file_bytes: 512 << 20,
             language: Language::default(),
             local_readonly: LocalReadonly::default(),
+            helper: Helper::default(),
+            uia: Uia::default(),
         }
     }
 }
@@ -113,5 +207,11 @@ mod tests {
         assert_eq!(with(|settings| settings.timeout_ms = 0), Err(SettingsFault::NoTime));
         let blank = with(|settings| settings.operator_id = Some(" ".to_owned()));
         assert_eq!(blank, Err(SettingsFault::NoOperator));
+        assert_eq!(with(|settings| settings.helper.tools = true), Err(SettingsFault::NoHelper));
+        for timeout_ms in [0, Helper::MOST_TIMEOUT_MS + 1] {
+            let mut settings = Settings::default();
+            settings.helper.timeout_ms = timeout_ms;
+            assert_eq!(settings.check(), Err(SettingsFault::HelperTime));
+        }
     }
 }

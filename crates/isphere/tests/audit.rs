@@ -344,6 +344,44 @@ fn a_counted_record_without_its_line_end_does_not_pass_for_a_torn_one() {
     files.is_bad_at(COUNT);
 }
 
+/// Whoever removes the trail under a running process must not get a new one that tells nothing of it.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_trail_that_is_removed_or_replaced_while_it_runs_takes_nothing_until_it_is_back() {
+    for was_opened_only in [false, true] {
+        let state = tempfile::tempdir().unwrap();
+        let (folder, away) = (folder::of_state(state.path()), state.path().join("away"));
+        let older = {
+            let trail = Trail::open(state.path(), key(), Clock::manual(NOW)).unwrap();
+            trail.append(&[record(1)]).await.unwrap();
+            let older = Files::of(&folder);
+            trail.append(&[record(2)]).await.unwrap();
+            older
+        };
+        let trail = Trail::open(state.path(), key(), Clock::manual(NOW)).unwrap();
+        if !was_opened_only {
+            trail.append(&[record(3)]).await.unwrap();
+        }
+        let before = verify(&folder, Some(&key()), None).unwrap();
+
+        std::fs::rename(&folder, &away).unwrap();
+        assert!(trail.append(&[record(4)]).await.is_err(), "no folder");
+        std::fs::create_dir(&folder).unwrap();
+        let refused = trail.append(&[record(4)]).await.unwrap_err().to_string();
+        assert!(refused.contains("removed, or replaced"), "an empty folder: {refused}");
+        assert_eq!(Files::of(&folder).0.keys().collect::<Vec<_>>(), ["lock"], "nothing was begun");
+        older.write(&folder);
+        let refused = trail.append(&[record(4)]).await.unwrap_err().to_string();
+        assert!(refused.contains("removed, or replaced"), "an older copy: {refused}");
+
+        std::fs::remove_dir_all(&folder).unwrap();
+        std::fs::rename(&away, &folder).unwrap();
+        trail.append(&[record(4)]).await.unwrap();
+        let after = verify(&folder, Some(&key()), Some(&before.head.parse().unwrap())).unwrap();
+        assert_eq!((after.ok, after.records), (true, before.records + 1), "{after:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_clock_that_goes_back_does_not_lead_back_to_an_older_file() {
     let state = tempfile::tempdir().unwrap();

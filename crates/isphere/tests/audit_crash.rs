@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 use std::io::{Read as _, Write as _};
+use std::ops::Range;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -21,6 +22,9 @@ mod audit_rig;
 const STATE: &str = "COUNTERSIGN_TEST_AUDIT_STATE";
 /// How many batches the child appends.
 const BATCHES: &str = "COUNTERSIGN_TEST_AUDIT_BATCHES";
+/// How often the writers of one trail are killed. All of a trail is verified after each kill, so that many short trails
+/// are tried in the time of few long ones.
+const KILLS: usize = 8;
 /// Large enough that a kill tears some batches.
 const BATCH: usize = 400;
 
@@ -72,12 +76,18 @@ fn is_good(folder: &Path) -> i64 {
 
 #[tokio::test]
 async fn a_process_killed_while_it_writes_leaves_a_chain_that_verifies() {
-    let kills =
-        if std::env::var("COUNTERSIGN_CAMPAIGN").is_ok_and(|extent| extent == "long") { 200 } else { 8 };
+    let trails =
+        if std::env::var("COUNTERSIGN_CAMPAIGN").is_ok_and(|extent| extent == "long") { 25 } else { 1 };
+    for trail in 0..trails {
+        kill_writers_of_one_trail(trail * KILLS..(trail + 1) * KILLS).await;
+    }
+}
+
+async fn kill_writers_of_one_trail(rounds: Range<usize>) {
     let state = tempfile::tempdir().unwrap();
     let folder = folder::of_state(state.path());
     let mut torn = 0;
-    for round in 0..kills {
+    for round in rounds {
         let mut child = child_process(state.path(), usize::MAX, "");
         wait_for(&mut child, 1 + round % 3);
         // What is left of the time until the next batch is done differs from round to round.

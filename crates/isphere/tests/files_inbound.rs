@@ -6,10 +6,15 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
 
 use common::{Fake, NOW_MS, Rig, ids, tree};
 use govern::gate::Policy;
+use govern::random::Random;
+use isphere::files::inbound::{Folder, Inbound, InboundError};
 use isphere::settings::Settings;
+use isphere::sources::Download;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -76,6 +81,7 @@ async fn arguments_that_do_not_go_together_are_refused() {
         download(json!({"conversation_id": "d1"})),
         download(json!({"file_id": null, "message_id": "nothing"})),
         json!({"conversation_id": "nothing"}),
+        json!({"message_id": "nothing"}),
     ] {
         assert_eq!(rig.code(TOOL, arguments).await, "TARGET_NOT_FOUND");
     }
@@ -270,6 +276,115 @@ async fn a_download_that_is_cancelled_or_times_out_leaves_nothing() {
 }
 
 #[tokio::test]
+async fn an_inbound_folder_that_is_gone_is_told_and_one_that_was_made_again_is_used() {
+    let rig = Rig::new(named("a.txt"));
+    let away = rig.home.path().join("away");
+    fs::rename(rig.inbound(), &away).unwrap();
+    for preview in [true, false] {
+        let answer = rig.answer(TOOL, download(json!({"preview": preview}))).await;
+        assert_eq!(answer["error"]["code"], "INTERNAL_ERROR");
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains("inbound_dir") && !message.contains("away"), "{message}");
+    }
+    fs::create_dir(rig.inbound()).unwrap();
+    assert_eq!(saved(&rig.answer(TOOL, download(json!({}))).await), ["a.txt"]);
+    assert_eq!(tree(&rig.inbound()).len(), 1);
+    assert_eq!(tree(&away), BTreeMap::new(), "nothing goes to the folder of before");
+}
+
+/// The folder that is moved away is the inbound folder itself, or one below it.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_folder_that_is_moved_while_a_file_is_saved_keeps_nothing_of_it() {
+    for moved in ["inbound", "inbound/below"] {
+        let home = tempfile::tempdir().unwrap();
+        let (root, from, away) =
+            (home.path().join("inbound"), home.path().join(moved), home.path().join("away"));
+        fs::create_dir_all(root.join("below")).unwrap();
+        let inbound = Inbound::open(&root, 100, Random::seeded(7)).unwrap();
+        let mut folder = Folder::new(Some(&inbound), "below").unwrap();
+        let content = Download { size_bytes: None, content: Box::new(&b"content"[..]) };
+        let on_bytes = |_| {
+            fs::rename(&from, &away).unwrap();
+            fs::create_dir_all(root.join("below")).unwrap();
+        };
+        let error = inbound.save(&mut folder, "a.txt", content, &on_bytes).await.unwrap_err();
+        assert!(matches!(error, InboundError::FolderMoved), "{error}");
+        assert_eq!((tree(&root), tree(&away)), (BTreeMap::new(), BTreeMap::new()), "{moved}");
+    }
+}
+
+/// Tells a child process its inbound folder.
+const INBOUND: &str = "COUNTERSIGN_TEST_INBOUND";
+
+/// Gives some bytes, then nothing more.
+struct Stalling(bool);
+
+impl tokio::io::AsyncRead for Stalling {
+    fn poll_read(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+        buffer: &mut tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        if std::mem::replace(&mut self.0, true) {
+            return std::task::Poll::Pending;
+        }
+        buffer.put_slice(b"half");
+        std::task::Poll::Ready(Ok(()))
+    }
+}
+
+/// Saves a file that never ends, and says so with `+` on stdout: in a process of its own, which the next test starts.
+#[tokio::test]
+async fn child() {
+    let Ok(root) = std::env::var(INBOUND) else { return };
+    let inbound = Inbound::open(root.as_ref(), 100, Random::System).unwrap();
+    let mut folder = Folder::new(Some(&inbound), ".").unwrap();
+    let content = Download { size_bytes: None, content: Box::new(Stalling(false)) };
+    let say = |_| {
+        std::io::stdout().write_all(b"+").unwrap();
+        std::io::stdout().flush().unwrap();
+    };
+    inbound.save(&mut folder, "a.txt", content, &say).await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not() {
+    let rig = Rig::new(named("a.txt"));
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture"])
+        .env(INBOUND, rig.inbound())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut byte = [0];
+    while byte != *b"+" {
+        child.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
+    }
+    let temporary = || {
+        let names = tree(&rig.inbound()).into_keys();
+        names.filter(|name| name.starts_with(".countersign-")).collect::<Vec<_>>()
+    };
+    let of_child = temporary();
+    assert_eq!(of_child.len(), 1);
+    let foreign = [".countersign-notes.part", ".countersign-0123456789abcdef.txt", "0123456789abcdef.part"];
+    for name in foreign {
+        fs::write(rig.inbound().join(name), "mine").unwrap();
+    }
+
+    rig.answer(TOOL, download(json!({}))).await;
+    assert_eq!(temporary().into_iter().filter(|name| of_child.contains(name)).count(), 1, "it lives");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    rig.answer(TOOL, download(json!({"preview": true}))).await;
+    assert!(temporary().contains(&of_child[0]), "a preview changes nothing");
+    assert_eq!(saved(&rig.answer(TOOL, download(json!({}))).await), ["a (2).txt"]);
+    assert!(!temporary().contains(&of_child[0]), "it is dead");
+    assert_eq!(tree(&rig.inbound()).len(), 2 + foreign.len(), "the two downloads and what is not ours");
+}
+
+#[tokio::test]
 async fn a_file_that_is_too_large_or_of_another_size_than_promised_is_not_saved() {
     let rig = Rig::with(named("a.txt"), Policy::default(), |settings| settings.max_file_bytes = 6);
     assert_eq!(rig.code(TOOL, download(json!({}))).await, "PERMISSION_DENIED");
@@ -313,17 +428,19 @@ async fn files_of_a_denied_conversation_are_hidden_and_refused() {
     assert_eq!(tree(&rig.inbound()), BTreeMap::new());
 }
 
-/// Files whose rows name no conversation go by the conversation of their message; those of neither are nobody's.
+/// Files whose rows name no conversation, or an unknown one, go by the conversation of their message; those of neither are
+/// nobody's.
 #[tokio::test]
-async fn a_file_without_a_conversation_is_hidden_unless_its_message_may_be_seen() {
-    let source = || {
+async fn a_file_without_a_known_conversation_is_hidden_unless_its_message_may_be_seen() {
+    let source = |conversation: Option<&str>| {
         let mut source = Fake::organisation();
         source.files.clear();
         // m0 is in d1 with u1, m1 in c1 of g1; there is no m99.
         for (number, message) in [(0, Some("m0")), (1, Some("m1")), (2, Some("m99")), (3, None)] {
             source.add_file(number, "c1", "a.txt", b"x".to_vec());
             let entry = &mut source.files.last_mut().unwrap().0;
-            (entry.conversation_id, entry.message_id) = (None, message.map(str::to_owned));
+            (entry.conversation_id, entry.message_id) =
+                (conversation.map(str::to_owned), message.map(str::to_owned));
         }
         source
     };
@@ -333,18 +450,36 @@ async fn a_file_without_a_conversation_is_hidden_unless_its_message_may_be_seen(
         (Policy { deny: list("conversation:d1"), ..Policy::default() }, "f1"),
         (Policy { allow: list("contact:u1"), ..Policy::default() }, "f0"),
     ] {
-        let rig = Rig::with(source(), policy, |_| ());
-        assert_eq!(ids(&rig.answer(TOOL, json!({})).await["files"], "file_id"), [seen]);
-        for hidden in ["f0", "f1", "f2", "f3"].into_iter().filter(|id| *id != seen) {
-            assert_eq!(rig.code(TOOL, download(json!({"file_id": hidden}))).await, "PERMISSION_DENIED");
+        for conversation in [None, Some("unknown")] {
+            let rig = Rig::with(source(conversation), policy.clone(), |_| ());
+            assert_eq!(ids(&rig.answer(TOOL, json!({})).await["files"], "file_id"), [seen]);
+            for hidden in ["f0", "f1", "f2", "f3"].into_iter().filter(|id| *id != seen) {
+                assert_eq!(rig.code(TOOL, download(json!({"file_id": hidden}))).await, "PERMISSION_DENIED");
+            }
+            let other = if seen == "f0" { "m1" } else { "m0" };
+            for of_message in
+                [download(json!({"file_id": null, "message_id": other})), json!({"message_id": other})]
+            {
+                assert_eq!(rig.code(TOOL, of_message).await, "PERMISSION_DENIED");
+            }
+            assert_eq!(tree(&rig.inbound()), BTreeMap::new());
         }
-        let other = if seen == "f0" { "m1" } else { "m0" };
-        let of_message = download(json!({"file_id": null, "message_id": other}));
-        assert_eq!(rig.code(TOOL, of_message).await, "TARGET_NOT_FOUND");
-        assert_eq!(tree(&rig.inbound()), BTreeMap::new());
     }
-    let rig = Rig::new(source());
+    let rig = Rig::new(source(None));
     assert_eq!(rig.answer(TOOL, json!({})).await["files"].as_array().unwrap().len(), 4, "without lists");
+}
+
+#[tokio::test]
+async fn a_message_is_unknown_only_when_there_is_neither_it_nor_a_file_of_it() {
+    let mut source = Fake::organisation();
+    source.add_file(9, "c1", "a.txt", b"x".to_vec());
+    source.files.last_mut().unwrap().0.message_id = Some("m99".to_owned());
+    let rig = Rig::new(source);
+    let files =
+        async |message_id: &str| rig.answer(TOOL, json!({"message_id": message_id})).await["files"].clone();
+    assert_eq!(files("m0").await, json!([]), "a message without files");
+    assert_eq!(ids(&files("m99").await, "file_id"), ["f9"], "a file of a message that is not there");
+    assert_eq!(rig.code(TOOL, json!({"message_id": "m98"})).await, "TARGET_NOT_FOUND");
 }
 
 #[tokio::test]

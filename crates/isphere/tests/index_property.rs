@@ -135,6 +135,7 @@ async fn messages(source: &LocalReadonly, talk: Option<&str>, keyword: Option<&s
             since_ms: None,
             limit: 3,
             after: after.as_deref(),
+            until: None,
         };
         let page = source.messages(&query).await.unwrap();
         all.extend(page.items.iter().map(|found| format!("{:?}", found.item)));

@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+#[cfg(unix)]
+mod helper_double;
 mod known;
 
-use std::{collections::HashSet, fmt::Debug};
+use std::{collections::HashSet, fmt::Debug, sync::Arc};
 
+use govern::clock::Clock;
 use isphere::{
     model::{ConversationType, Message},
     sample::{Sizes, write_store},
@@ -15,6 +18,7 @@ use isphere::{
         FileQuery, Hit, Lookup, MessageQuery, Page, Source, SourceError,
         local::{self, LocalReadonly, index},
         mock::Mock,
+        uia::Uia,
     },
 };
 use known::{Known, SEED, plain_contact, plain_file, plain_group, plain_message};
@@ -42,6 +46,42 @@ async fn a_local_store_with_an_index_passes_the_story() {
     let source = LocalReadonly::new(settings).with_index(path);
     tell(&source).await;
     assert_eq!(source.contacts(&lookup("李")).await.unwrap().warnings, [], "the index is used");
+}
+
+/// A window gives names and departments of people, names of groups, and the open conversation: it passes the searches, the
+/// look-ups by id and the positions. Accounts, archived groups, times, files and other conversations it does not have;
+/// `uia_source.rs` has what it says instead.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_window_passes_the_parts_of_the_story_that_it_can() {
+    let folder = tempfile::tempdir().unwrap();
+    let organisation = Known::new();
+    let people = organisation.contacts.iter().filter(|contact| contact.active);
+    let shown = helper_double::window::Shown {
+        people: people
+            .map(|contact| (contact.display_name.clone(), contact.department.clone().unwrap_or_default()))
+            .collect(),
+        groups: organisation
+            .groups
+            .iter()
+            .filter(|group| !group.archived)
+            .map(|group| group.display_name.clone())
+            .collect(),
+        open: "黄建".to_owned(),
+        said: vec![("黄建".to_owned(), "收到".to_owned())],
+        ..Default::default()
+    };
+    let dump = helper_double::data_file(folder.path(), "dump.json", &shown.dump());
+    let profile = folder.path().join("isphere.uia.toml");
+    std::fs::write(&profile, helper_double::window::PROFILE).unwrap();
+    let helper = helper_double::client(&format!("respond \"$(cat '{}')\"", dump.display()));
+    let settings = settings::Uia { profile: Some(profile) };
+    let source = Uia::new(Arc::new(helper), settings, Clock::manual(0));
+    let known = Known::in_a_window();
+    source.health().await.unwrap();
+    every_search_finds_all_that_match_in_order(&source, &known).await;
+    rows_are_found_by_id_and_unknown_ids_give_none(&source, &known).await;
+    positions_that_are_none_are_refused(&source).await;
 }
 
 /// Writes the organisation of the story as a store.
@@ -332,6 +372,7 @@ fn every_message() -> MessageQuery<'static> {
         since_ms: None,
         limit: 200,
         after: None,
+        until: None,
     }
 }
 

@@ -306,7 +306,7 @@ async fn auto_passes_over_a_store_that_is_down_and_a_named_one_has_no_substitute
         ("local_readonly", "not there"),
         ("bridge", "local_readonly"),
         ("network", "local_readonly"),
-        ("uia", "local_readonly"),
+        ("uia", "add \"uia\" to [isphere] sources"),
     ] {
         for (tool, arguments) in
             [(CONTACTS, json!({"query": "张"})), (MESSAGES, json!({"query": "张"})), (FILES, json!({}))]

@@ -3,9 +3,12 @@
 
 mod common;
 
-use common::{Fake, Rig, ids, message};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use common::{Fake, Rig, contact, conversation, ids, message};
 use govern::gate::Policy;
-use isphere::model::ContentType;
+use isphere::model::{ContentType, ConversationType};
 use serde_json::json;
 
 const TOOL: &str = "isphere_receive_messages";
@@ -43,6 +46,20 @@ async fn with_a_conversation_the_query_is_a_keyword_in_it() {
 }
 
 #[tokio::test]
+async fn a_search_that_does_not_come_to_its_end_answers_what_it_has_and_goes_on() {
+    let rig = Rig::new(Fake { searches: Some(1), ..Fake::organisation() });
+    let mut arguments = json!({"conversation_id": "d1", "query": "第0条"});
+    let first = rig.answer(TOOL, arguments.clone()).await;
+    assert_eq!((&first["ok"], &first["messages"]), (&json!(true), &json!([])));
+    assert_eq!(first["warnings"][0]["code"], "SEARCH_UNFINISHED");
+    assert!(first["warnings"][0]["message"].as_str().unwrap().contains("next_cursor"));
+    arguments["cursor"] = first["next_cursor"].clone();
+    let second = rig.answer(TOOL, arguments).await;
+    assert_eq!(ids(&second["messages"], "message_id"), ["m0"]);
+    assert_eq!((&second["next_cursor"], &second["warnings"]), (&json!(null), &json!([])));
+}
+
+#[tokio::test]
 async fn a_name_that_one_conversation_has_is_that_conversation_on_every_page() {
     let rig = Rig::new(Fake::organisation());
     let (items, pages) = rig.all(TOOL, json!({"query": "张三", "limit": 4}), "messages").await;
@@ -71,6 +88,23 @@ async fn a_name_that_several_have_is_answered_with_candidates() {
     let narrowed = Rig::with(Fake::organisation(), deny(&["contact:u3"]), |_| ());
     let found = narrowed.answer(TOOL, json!({"query": "李四"})).await;
     assert_eq!(found["conversation"]["conversation_id"], "d2", "a denied candidate is none");
+}
+
+/// Without an index each lookup reads all people, so that their number must not grow with the number of namesakes.
+#[tokio::test]
+async fn a_name_that_hundreds_have_is_looked_up_a_few_times() {
+    let mut source = Fake::organisation();
+    for number in 0..400 {
+        let (id, talk) = (format!("w{number}"), format!("dw{number}"));
+        source.contacts.push(contact(&id, "王伟", None));
+        source.conversations.push(conversation(&talk, ConversationType::Direct, "王伟", Some(&id)));
+    }
+    let lookups = Arc::clone(&source.lookups);
+    let rig = Rig::new(source);
+    let answer = rig.answer(TOOL, json!({"query": "王伟"})).await;
+    assert_eq!(answer["error"]["code"], "AMBIGUOUS_TARGET");
+    assert_eq!(answer["error"]["candidates"].as_array().unwrap().len(), 10);
+    assert_eq!(lookups.load(Ordering::SeqCst), 4, "two of conversations and two of people");
 }
 
 #[tokio::test]
@@ -234,12 +268,7 @@ async fn a_long_message_and_long_warnings_fit_in_the_budget_together() {
     for number in 0..5 {
         let name = format!("长名{number}{}", "名".repeat(300));
         let id = format!("{}{number}", "i".repeat(500));
-        source.conversations.push(common::conversation(
-            &id,
-            isphere::model::ConversationType::Group,
-            &name,
-            None,
-        ));
+        source.conversations.push(conversation(&id, ConversationType::Group, &name, None));
     }
     source.messages.insert(0, message(31, "d1", &"长名".repeat(50_000)));
     let rig = Rig::new(source);

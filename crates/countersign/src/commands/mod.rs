@@ -10,7 +10,7 @@ pub(crate) mod isphere;
 use std::{io, path::PathBuf};
 
 use ::hotel::{audit::KeyError, catalog::CatalogError, language::Language, store::StoreError};
-use ::isphere::audit::read::ReadError;
+use ::isphere::{audit::read::ReadError, sources::local::index::IndexError};
 use govern::{config::ConfigError, gate::PolicyError, key::KeyFileError};
 use thiserror::Error;
 
@@ -73,7 +73,19 @@ pub(crate) enum CommandError {
     LocalStore(#[from] ::isphere::sources::local::StoreError),
     /// The search index cannot be built.
     #[error(transparent)]
-    Index(#[from] ::isphere::sources::local::index::IndexError),
+    Index(#[from] IndexError),
+    /// The Windows helper did not do what was asked.
+    #[error("{}", .0.told())]
+    Helper(#[from] ::isphere::helper::HelperError),
+    /// A signal came while the helper was at work.
+    #[error("the look was broken off by a signal, and the helper was ended")]
+    BrokenOff,
+    /// A dump was not kept.
+    #[error(transparent)]
+    Dump(#[from] ::isphere::helper::DumpNotSaved),
+    /// No record could be kept of what was looked at.
+    #[error("what was found is not shown, for no record of it could be kept: {0}")]
+    NotRecorded(String),
     /// The sample store cannot be written.
     #[error(transparent)]
     Sample(#[from] ::isphere::sample::WriteError),
@@ -143,6 +155,9 @@ impl CommandError {
         let text = match self {
             Self::Hotel(error) | Self::Key(KeyError::Store(error)) => explain(error, language),
             Self::Store(error) => error.advice(language),
+            Self::LocalStore(error) | Self::Index(IndexError::Store(error)) => {
+                error.message(Language::English)
+            }
             other => other.to_string(),
         };
         text.lines().map(str::trim).collect::<Vec<_>>().join(" ")

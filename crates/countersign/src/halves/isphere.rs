@@ -4,18 +4,21 @@
 use std::{io, net::SocketAddr, sync::Arc};
 
 use axum::Router;
-use futures_util::future::BoxFuture;
 use govern::{
     audit::{Recorder, RecorderHandle},
     clock::Clock,
     credentials::{Bearer, Caller, file::FileTokens},
     gate::Gate,
-    http::shutdown_signal,
+    http::{session_end_signal, shutdown_signal},
     mcp,
     random::Random,
     tool::Service,
 };
-use isphere::{app::Isphere, audit::trail::Trail, tools::IsphereTools};
+use isphere::{
+    app::Isphere,
+    audit::trail::Trail,
+    tools::{IsphereTools, win_helper},
+};
 use tokio::net::TcpListener;
 
 use super::LOCAL;
@@ -29,7 +32,6 @@ pub(crate) struct Server {
     isphere: Arc<Isphere>,
     mcp: Arc<mcp::Server<IsphereTools>>,
     flusher: RecorderHandle,
-    shutdown: BoxFuture<'static, ()>,
 }
 
 /// Opens the state folder, the keys and the sources.
@@ -39,9 +41,10 @@ pub(crate) fn open(config: &Config) -> Result<Arc<Isphere>, CommandError> {
 }
 
 impl Server {
-    /// Starts recording, and listens for the signals to end.
+    /// Starts recording.
     pub(crate) fn start(isphere: Arc<Isphere>, config: &Config) -> Result<Self, CommandError> {
-        let gate = Arc::new(Gate::new(&config.policy, IsphereTools::tools()));
+        let policy = win_helper::policy(&isphere.settings, &config.policy);
+        let gate = Arc::new(Gate::new(&policy, IsphereTools::tools()));
         let trail = Trail::open(&isphere.settings.state_dir, isphere.key.clone(), isphere.clock.clone())?;
         let (recorder, flusher) = Recorder::start(Arc::new(trail));
         let mcp = Arc::new(mcp::Server::new(
@@ -52,7 +55,7 @@ impl Server {
             isphere.clock.clone(),
             isphere.random.clone(),
         ));
-        Ok(Self { isphere, mcp, flusher, shutdown: Box::pin(shutdown_signal()) })
+        Ok(Self { isphere, mcp, flusher })
     }
 
     /// The endpoint at `path`, for those whom `bearer` knows.
@@ -62,20 +65,24 @@ impl Server {
 
     /// Serves the port until SIGTERM or Ctrl-C, lets requests in flight end, and writes the last records.
     pub(crate) async fn http(self, listener: TcpListener, bound: SocketAddr) -> Result<(), CommandError> {
+        let shutdown = shutdown_signal();
         let tokens = FileTokens::open(self.isphere.settings.tokens_file())?;
         let bearer = Arc::new(Bearer::new(Arc::new(tokens), self.isphere.clock.clone()));
         let router = self.router(PATH, bearer);
         tracing::info!("listening on http://{bound}{PATH}");
-        govern::http::serve(listener, router, self.shutdown).await;
+        govern::http::serve(listener, router, shutdown).await;
         self.flusher.shutdown().await;
         Ok(())
     }
 
-    /// Serves stdin and stdout until end of input, SIGTERM or Ctrl-C. The caller is the local process.
+    /// Serves stdin and stdout until end of input, Ctrl-C, SIGTERM or SIGHUP. The caller is the local process.
     pub(crate) async fn stdio(self) -> Result<(), CommandError> {
+        let shutdown = session_end_signal();
         let operator = self.isphere.settings.operator_id.clone().unwrap_or_else(|| LOCAL.to_owned());
         let caller = Arc::new(Caller { name: operator, ..Caller::local() });
-        let ended = mcp::stdio::serve_until(self.mcp, caller, io::stdin(), io::stdout(), self.shutdown).await;
+        let ended = mcp::stdio::serve_until(self.mcp, caller, io::stdin(), io::stdout(), shutdown).await;
+        // Whoever sent the signal may not wait long, and calls that still run are waited for below.
+        self.isphere.helper.end();
         self.flusher.shutdown().await;
         ended.map_err(CommandError::Serve)
     }

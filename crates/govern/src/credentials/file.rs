@@ -6,7 +6,7 @@
 use std::{
     ffi::OsString,
     fmt::Write as _,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard},
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Caller, Credentials, CredentialsUnavailable, Scope, Secret};
-use crate::{clock::Clock, random::Random, time::iso};
+use crate::{clock::Clock, private::file_options, random::Random, time::iso};
 
 /// The largest token file, in bytes; room for about 4,000 tokens, revoked ones included.
 const MOST_BYTES: u64 = 1 << 20;
@@ -227,7 +227,7 @@ impl FileTokens {
     ) -> Result<(), TokenFileError> {
         let not_written = |reason| TokenFileError::NotWritten { path: self.path.clone(), reason };
         crate::private::make_folder(folder(&self.path)).map_err(not_written)?;
-        let lock = private().create(true).truncate(false).open(beside(&self.path, ".lock"));
+        let lock = file_options().create(true).truncate(false).open(beside(&self.path, ".lock"));
         let lock = lock.map_err(not_written)?;
         // Held for as long as it takes to write a small file, by whichever process.
         lock.lock().map_err(not_written)?;
@@ -294,21 +294,12 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let mut file = private().create_new(true).open(&draft)?;
+    let mut file = file_options().create_new(true).open(&draft)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
     fs::rename(&draft, path)?;
     // Without this the new name could be lost in a crash.
     if cfg!(unix) { File::open(folder(path))?.sync_all() } else { Ok(()) }
-}
-
-/// For a file that nobody else can read.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
 }
 
 fn folder(path: &Path) -> &Path {

@@ -3,6 +3,7 @@
 use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
+use futures_util::FutureExt as _;
 use hyper::{
     body::Incoming,
     server::conn::http1,
@@ -125,8 +126,22 @@ fn concerns_one_client(error: &io::Error) -> bool {
 /// ready is not killed by a signal in between.
 #[cfg(unix)]
 pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
-    use tokio::signal::unix::{SignalKind, signal};
-    let [interrupt, terminate] = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    use tokio::signal::unix::SignalKind;
+    any_signal([SignalKind::interrupt(), SignalKind::terminate()])
+}
+
+/// [`shutdown_signal`] for a process that has no purpose without the terminal or the program that started it: on Unix SIGHUP
+/// ends it as well.
+#[cfg(unix)]
+pub fn session_end_signal() -> impl Future<Output = ()> + Send + 'static {
+    use tokio::signal::unix::SignalKind;
+    any_signal([SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()])
+}
+
+#[cfg(unix)]
+fn any_signal<const N: usize>(
+    kinds: [tokio::signal::unix::SignalKind; N],
+) -> impl Future<Output = ()> + Send + 'static {
     let heard = |registered: io::Result<tokio::signal::unix::Signal>| async move {
         match registered {
             Ok(mut signals) => {
@@ -138,12 +153,8 @@ pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
             }
         }
     };
-    async move {
-        tokio::select! {
-            () = heard(interrupt) => {}
-            () = heard(terminate) => {}
-        }
-    }
+    let registered = kinds.map(tokio::signal::unix::signal);
+    futures_util::future::select_all(registered.map(|signal| heard(signal).boxed())).map(|_| ())
 }
 
 /// Ready when the process is told to end by Ctrl-C.
@@ -155,6 +166,12 @@ pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// [`shutdown_signal`].
+#[cfg(not(unix))]
+pub fn session_end_signal() -> impl Future<Output = ()> + Send + 'static {
+    shutdown_signal()
 }
 
 #[cfg(test)]

@@ -93,6 +93,9 @@ impl<'a> Message<'a> {
                     Fault::request("the request has an object with the same key twice")
                 }
                 DocumentFault::TooDeep => Fault::request("the request is nested deeper than 64 levels"),
+                DocumentFault::NumberTooLarge(path) => Fault::params(format!(
+                    "the number at `{path}` is too large; send one that a double can hold"
+                )),
             };
             refuse(fault, readable_id(raw).as_deref())
         })?;

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, cell::Cell, collections::HashSet, fmt};
 
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_path_to_error::Track;
+
+use crate::arguments::json_path;
 
 /// How many levels of arrays and objects a document may have.
 const MAX_DEPTH: u8 = 64;
@@ -19,16 +22,35 @@ pub(crate) enum DocumentFault {
     DuplicateKey,
     /// More than [`MAX_DEPTH`] levels.
     TooDeep,
+    /// JSON with a number beyond all doubles, such as `1e400`; its path.
+    NumberTooLarge(String),
 }
 
-/// Accepts `text` when it is one JSON document with no duplicate key at any depth and at most 64 levels.
+/// Accepts `text` when it is one JSON document with no duplicate key at any depth, at most 64 levels, and numbers that a
+/// double holds.
 pub(crate) fn check(text: &str) -> Result<(), DocumentFault> {
     let fault = Cell::new(None);
     let mut deserializer = serde_json::Deserializer::from_str(text);
     Walk { depth: 0, fault: &fault }
         .deserialize(&mut deserializer)
         .and_then(|()| deserializer.end())
-        .map_err(|error| fault.take().unwrap_or_else(|| DocumentFault::NotJson(error.to_string())))
+        .map_err(|error| fault.take().unwrap_or_else(|| explain(text, &error)))
+}
+
+/// What the parser's error means. It takes a number that is too large for malformed, while JSON has no largest one
+/// (RFC 8259, section 6); where the number is, is looked up only then.
+fn explain(text: &str, error: &serde_json::Error) -> DocumentFault {
+    let reason = error.to_string();
+    // The phrase is serde_json's, fixed since 1.0.
+    if !reason.starts_with("number out of range") || serde_json::from_str::<IgnoredAny>(text).is_err() {
+        return DocumentFault::NotJson(reason);
+    }
+    let mut track = Track::new();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let tracked = serde_path_to_error::Deserializer::new(&mut deserializer, &mut track);
+    // It fails again where it failed before.
+    let _ = Walk { depth: 0, fault: &Cell::new(None) }.deserialize(tracked);
+    DocumentFault::NumberTooLarge(json_path(&track.path()))
 }
 
 #[derive(Clone, Copy)]
@@ -151,6 +173,24 @@ mod tests {
         assert_eq!(check(&nested(64)), Ok(()));
         assert_eq!(check(&nested(65)), Err(DocumentFault::TooDeep));
         assert_eq!(check(&nested(100_000)), Err(DocumentFault::TooDeep));
+    }
+
+    #[test]
+    fn a_number_that_no_double_holds_is_json_and_told_with_its_path() {
+        let digits = "9".repeat(401);
+        for number in ["1e400", "-1e400", "1.5E+999999999999", &digits] {
+            for (text, path) in [
+                (format!(r#"{{"a":[0,{{"b":{number},"c":0}}]}}"#), "$.a[1].b"),
+                (format!(r#"{{"a":1,"b":{number}}}"#), "$.b"),
+                (number.to_owned(), "$"),
+            ] {
+                assert_eq!(check(&text), Err(DocumentFault::NumberTooLarge(path.to_owned())), "{text}");
+                assert!(matches!(check(&format!("{text}]")), Err(DocumentFault::NotJson(_))), "{text}");
+            }
+        }
+        for text in ["1e308", "-1e-400", "0e400", "123456789012345678901234567890"] {
+            assert_eq!(check(text), Ok(()), "{text}");
+        }
     }
 
     #[test]

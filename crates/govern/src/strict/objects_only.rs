@@ -1,5 +1,6 @@
 //! serde's derived structs also accept JSON arrays, field by field. This deserialiser closes that door at every
-//! depth: a struct is asked for as a map, which only an object is. All else passes through.
+//! depth: a struct is asked for as a map, which only an object is. Integers may have a fraction of zero. All else passes
+//! through.
 
 use std::fmt;
 
@@ -8,8 +9,16 @@ use serde::{
     forward_to_deserialize_any,
 };
 
+use super::integers::WithZeroFraction;
+
 /// Wraps each part of serde's machinery on the way down, so that no struct is reached unwrapped.
 pub(crate) struct ObjectsOnly<T>(pub(crate) T);
+
+impl<'de, D: Deserializer<'de>> ObjectsOnly<D> {
+    fn integer<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_any(WithZeroFraction(visitor))
+    }
+}
 
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectsOnly<D> {
     type Error = D::Error;
@@ -52,8 +61,32 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for ObjectsOnly<D> {
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
         self.0.deserialize_ignored_any(visitor)
     }
+    fn deserialize_i8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.integer(visitor)
+    }
+    fn deserialize_i16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.integer(visitor)
+    }
+    fn deserialize_i32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.integer(visitor)
+    }
+    fn deserialize_i64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.integer(visitor)
+    }
+    fn deserialize_u8<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.integer(visitor)
+    }
+    fn deserialize_u16<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.integer(visitor)
+    }
+    fn deserialize_u32<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.integer(visitor)
+    }
+    fn deserialize_u64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.integer(visitor)
+    }
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct
         tuple tuple_struct identifier
     }
 }

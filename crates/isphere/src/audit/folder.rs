@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use govern::private::file_options;
 use jiff::civil::Date;
 
 /// Name of the audit folder in a state folder.
@@ -49,7 +50,7 @@ pub(super) fn is_begun(folder: &Path) -> bool {
 
 /// Opens the file that writers lock, made when it is not there.
 pub(super) fn lock_file(folder: &Path) -> io::Result<File> {
-    File::options().read(true).write(true).create(true).truncate(false).open(folder.join(LOCK))
+    file_options().read(true).create(true).truncate(false).open(folder.join(LOCK))
 }
 
 /// Makes a new or replaced name in the folder last through a crash of the machine.

@@ -1,11 +1,12 @@
 //! `head.json`: how far the trail reaches, replaced after each batch. It is what makes a cut end noticed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
 use govern::audit::head::Head;
 use govern::hex::hex;
+use govern::private::file_options;
 use serde::{Deserialize, Serialize};
 
 use super::folder;
@@ -68,7 +69,7 @@ pub(super) fn replace(folder: &Path, head: &Head, key: &StateKey) -> io::Result<
     };
     let path = folder::head(folder);
     let draft = path.with_extension("json.new");
-    let mut file = File::create(&draft)?;
+    let mut file = file_options().create(true).truncate(true).open(&draft)?;
     file.write_all(&serde_json::to_vec(&kept)?)?;
     file.sync_all()?;
     fs::rename(&draft, &path)?;

@@ -1,16 +1,16 @@
 //! Appending: batches of records, whole or not at all, from several processes on one state folder.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use govern::audit::head::Head;
 use govern::audit::{Record, Sink, SinkError};
 use govern::clock::Clock;
-use govern::private::make_folder;
+use govern::private::{file_options, make_folder};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -55,6 +55,12 @@ pub enum TrailError {
         /// What was found.
         what: &'static str,
     },
+    /// It reached further before.
+    #[error(
+        "the audit trail in {0} was removed, or replaced by an older one, while this process runs; put it back as it was, \
+         or end this process, and the next one begins where it finds the trail"
+    )]
+    Shorter(PathBuf),
     /// Another process does not let go of the lock.
     #[error("another process has kept the audit trail in {0} locked for 5 seconds; find it and end it")]
     Locked(PathBuf),
@@ -69,7 +75,8 @@ impl Trail {
     pub fn open(state_dir: &Path, key: StateKey, clock: Clock) -> Result<Self, TrailError> {
         let folder = folder::of_state(state_dir);
         make_folder(&folder).map_err(|error| TrailError::Unusable(folder.clone(), error))?;
-        let writer = Writer { folder, key, clock, unfinished: Mutex::default() };
+        let reached = Mutex::new(Head::genesis());
+        let writer = Writer { folder, key, clock, reached, unfinished: Mutex::default() };
         // Without the lock the end may be that of a batch under way, but never one before the head.
         writer.end()?;
         Ok(Self(Arc::new(writer)))
@@ -101,6 +108,8 @@ struct Writer {
     folder: PathBuf,
     key: StateKey,
     clock: Clock,
+    /// How far the trail is known to have reached.
+    reached: Mutex<Head>,
     /// What a failed batch left behind, when it could not be taken back at once.
     unfinished: Mutex<Option<Unfinished>>,
 }
@@ -157,6 +166,7 @@ impl Writer {
         }
         let file = folder::day_file(&self.folder, day);
         self.write(&file, &batch.lines).map_err(|error| self.unusable(error))?;
+        *self.reached() = batch.head.clone();
         if let Err(error) = head::replace(&self.folder, &batch.head, &self.key) {
             // The records are kept, so the batch must not come again; until then only a cut of this batch is unnoticed.
             tracing::error!(%error, "the head of the audit trail was not replaced; the next batch tries again");
@@ -186,16 +196,25 @@ impl Writer {
         if tail.head.count == head.count && tail.head != head {
             return Err(altered("its last record is not the one that head.json names"));
         }
+        // A folder that was removed and made again has no head that would tell.
+        let mut reached = self.reached();
+        if tail.head.count < reached.count || tail.head.count == reached.count && tail.head != *reached {
+            return Err(TrailError::Shorter(self.folder.clone()));
+        }
+        // The tail may be that of another process's batch, which it may still take back; what a head counts stays.
+        if head.count > reached.count {
+            *reached = head;
+        }
         Ok(tail)
+    }
+
+    fn reached(&self) -> MutexGuard<'_, Head> {
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes all of a batch and makes it last, or leaves nothing of it.
     fn write(&self, path: &Path, lines: &[u8]) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path)?;
+        let mut file = file_options().append(true).create(true).open(path)?;
         let from = file.metadata()?.len();
         let mut written = file.write_all(lines).and_then(|()| file.sync_data());
         if from == 0 {

@@ -1,7 +1,10 @@
 //! The inbound folder: where downloads are saved, whole or not at all, and never over another file.
 //!
 //! The bytes go to a temporary name beside the final one, are made durable, and get their final name by a hard link,
-//! which fails where a file is already. So an interruption at any byte leaves nothing under the final name.
+//! which fails where a file is already. So an interruption at any byte leaves nothing under the final name. What a killed
+//! process left under a temporary name is removed by whoever saves into the same folder next.
+//!
+//! The configured folder is opened anew for each use: it may be moved away, removed and made again while the server runs.
 
 use std::collections::HashSet;
 use std::io;
@@ -9,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use cap_fs_ext::DirExt as _;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::Dir;
 use govern::arguments::ArgumentFault;
 use govern::hex::hex;
 use govern::random::Random;
@@ -20,13 +23,13 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::names::{self, NAME_BYTES};
+use super::partial::{Partial, is_temporary, remove_left_over};
 use crate::sources::Download;
 
 /// The configured folder for downloads.
 #[derive(Debug)]
 pub struct Inbound {
     path: PathBuf,
-    root: Dir,
     max_bytes: u64,
     random: Random,
 }
@@ -36,6 +39,8 @@ pub struct Inbound {
 pub struct Folder {
     relative: PathBuf,
     taken: HashSet<String>,
+    /// Files under way and left behind, which were not looked at yet.
+    temporary: Vec<String>,
 }
 
 /// A file that was saved.
@@ -84,6 +89,21 @@ pub enum InboundError {
         /// What came before.
         came: u64,
     },
+    /// The configured folder cannot be opened any more.
+    #[error(
+        "the server's folder for downloads is not there, so nothing was saved; its operator has to make it again \
+         ([isphere] inbound_dir)"
+    )]
+    NoFolder {
+        /// Why, for the log.
+        #[source]
+        cause: io::Error,
+    },
+    /// The folder is not the one any more in which the file was begun.
+    #[error(
+        "the server's folder for downloads was moved or replaced while the file was saved, so it was not kept; try again"
+    )]
+    FolderMoved,
     /// This machine could not write.
     #[error("the file could not be saved on the server; the operator finds the reason in its log")]
     NotWritten {
@@ -103,10 +123,10 @@ const CHUNK_BYTES: usize = 64 << 10;
 const LONGEST_EXTENSION: usize = 20;
 
 impl Inbound {
-    /// Opens the configured folder, which must be there.
+    /// The configured folder, which must be there.
     pub fn open(path: &Path, max_bytes: u64, random: Random) -> io::Result<Self> {
-        let root = Dir::open_ambient_dir(path, ambient_authority())?;
-        Ok(Self { path: path.to_owned(), root, max_bytes, random })
+        Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Self { path: path.to_owned(), max_bytes, random })
     }
 
     /// Saves `download` under a name like `file_name`.
@@ -121,14 +141,21 @@ impl Inbound {
             return Err(InboundError::TooLarge { limit: self.max_bytes });
         }
         let dir = self.make(&folder.relative)?;
-        let (partial, file) = Partial::create(dir, &self.random)?;
+        for name in folder.temporary.drain(..) {
+            remove_left_over(&dir, &name);
+        }
+        let partial = Partial::create(dir, &self.random).map_err(not_written)?;
+        let file = partial.writer().map_err(not_written)?;
         let (sha256, came) = self.write(file, download.content, on_bytes).await?;
         if let Some(promised) = download.size_bytes.filter(|promised| *promised != came) {
             return Err(InboundError::OtherSize { promised, came });
         }
+        if !self.has(&folder.relative, &partial) {
+            return Err(InboundError::FolderMoved);
+        }
         loop {
             let name = folder.take(file_name)?;
-            if partial.give_name(&name)? {
+            if partial.give_name(&name).map_err(not_written)? {
                 return Ok(Saved { saved_path: folder.path_of(&name), sha256, size_bytes: came });
             }
         }
@@ -163,9 +190,20 @@ impl Inbound {
         Ok((hex(&hash.finalize()), came))
     }
 
+    fn root(&self) -> Result<Dir, InboundError> {
+        Dir::open_ambient_dir(&self.path, ambient_authority())
+            .map_err(|cause| InboundError::NoFolder { cause })
+    }
+
+    /// Whether the file is still in the folder that has this name now.
+    fn has(&self, relative: &Path, partial: &Partial) -> bool {
+        let folder = self.root().ok().and_then(|root| names::open_folder(&root, relative).ok());
+        folder.is_some_and(|folder| partial.is_in(&folder).unwrap_or(false))
+    }
+
     /// Opens the folder, making what is missing of it, through no link.
     fn make(&self, relative: &Path) -> Result<Dir, InboundError> {
-        let mut dir = self.root.try_clone().map_err(not_written)?;
+        let mut dir = self.root()?;
         for name in relative {
             match dir.create_dir(name) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(not_written(error)),
@@ -181,9 +219,13 @@ impl Folder {
     pub fn new(inbound: Option<&Inbound>, output_dir: &str) -> Result<Self, InboundError> {
         let root = inbound.map_or(Path::new(""), |inbound| &inbound.path);
         let relative = names::below(root, output_dir).map_err(|fault| fault.of_argument("$.output_dir"))?;
-        let taken =
-            inbound.map_or_else(|| Ok(HashSet::new()), |inbound| names_in(&inbound.root, &relative))?;
-        Ok(Self { relative, taken })
+        let taken = match inbound {
+            Some(inbound) => names_in(&inbound.root()?, &relative)?,
+            None => HashSet::new(),
+        };
+        // Folding changes nothing about a temporary name.
+        let temporary = taken.iter().filter(|name| is_temporary(name)).cloned().collect();
+        Ok(Self { relative, taken, temporary })
     }
 
     /// The path under which a file of this name would be saved; each call takes a name.
@@ -212,7 +254,7 @@ impl InboundError {
             Self::Path(_) | Self::NotAFolder | Self::Crowded => "INVALID_ARGUMENT",
             Self::TooLarge { .. } => "PERMISSION_DENIED",
             Self::OtherSize { .. } | Self::BrokenOff { .. } => "CONNECTOR_FAILED",
-            Self::NotWritten { .. } => "INTERNAL_ERROR",
+            Self::NoFolder { .. } | Self::FolderMoved | Self::NotWritten { .. } => "INTERNAL_ERROR",
         }
     }
 
@@ -224,54 +266,6 @@ impl InboundError {
 
 fn not_written(cause: io::Error) -> InboundError {
     InboundError::NotWritten { cause }
-}
-
-/// A file that has no final name yet; dropped, it is removed.
-struct Partial {
-    dir: Dir,
-    name: String,
-}
-
-impl Partial {
-    fn create(dir: Dir, random: &Random) -> Result<(Self, std::fs::File), InboundError> {
-        let mut bytes = [0; 8];
-        random.fill(&mut bytes);
-        let name = format!(".countersign-{}.part", hex(&bytes));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        let file = dir.open_with(&name, &options).map_err(not_written)?;
-        Ok((Self { dir, name }, file.into_std()))
-    }
-
-    /// Gives the file a name more; false when another file has it.
-    fn give_name(&self, name: &str) -> Result<bool, InboundError> {
-        match self.dir.hard_link(&self.name, &self.dir, name) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-            Err(error) => return Err(not_written(error)),
-        }
-        self.make_durable().inspect_err(|_| {
-            // What was not promised is not left there either.
-            self.dir.remove_file(name).ok();
-        })?;
-        Ok(true)
-    }
-
-    /// Makes the new name outlast a crash. Only Unix can do that to a folder; elsewhere the file system's journal does.
-    fn make_durable(&self) -> Result<(), InboundError> {
-        if cfg!(unix) {
-            self.dir.open(".").and_then(|folder| folder.sync_all()).map_err(not_written)?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if let Err(error) = self.dir.remove_file(&self.name) {
-            tracing::warn!(%error, name = self.name, "a temporary file of a download stays");
-        }
-    }
 }
 
 /// The names in a folder, folded; none when it is not there yet.

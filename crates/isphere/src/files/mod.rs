@@ -2,4 +2,8 @@
 
 pub mod inbound;
 pub mod names;
+mod number;
 pub mod outbound;
+mod partial;
+
+pub(crate) use number::FileNumber;

@@ -1,9 +1,9 @@
-//! The outbound folder: files that are sent come from it alone, and only plain files that nothing else points at.
+//! The outbound folder: files that are sent come from it alone, and only plain files that nothing else points at. It is
+//! opened anew for each use, for it may be moved away and made again while the server runs.
 
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use cap_fs_ext::{FollowSymlinks, MetadataExt as _, OpenOptionsFollowExt as _, OpenOptionsSyncExt as _};
@@ -19,7 +19,6 @@ use super::names::{NameFault, below, open_folder};
 #[derive(Clone, Debug)]
 pub struct Outbound {
     path: PathBuf,
-    root: Arc<Dir>,
     max_bytes: u64,
 }
 
@@ -60,6 +59,15 @@ pub enum OutboundError {
     /// It changed while it was read.
     #[error("the file changed while it was read; call again when nobody writes to it")]
     Changed,
+    /// The configured folder cannot be opened any more.
+    #[error(
+        "the server's folder for files to send is not there; its operator has to make it again ([isphere] outbound_dir)"
+    )]
+    NoFolder {
+        /// Why, for the log.
+        #[source]
+        cause: io::Error,
+    },
     /// The operating system did not let it be read.
     #[error("the file cannot be read on the server; the operator finds the reason in its log")]
     Unreadable {
@@ -70,18 +78,22 @@ pub enum OutboundError {
 }
 
 impl Outbound {
-    /// Opens the configured folder, which must be there.
+    /// The configured folder, which must be there.
     pub fn open(path: &Path, max_bytes: u64) -> io::Result<Self> {
-        let root = Arc::new(Dir::open_ambient_dir(path, ambient_authority())?);
-        Ok(Self { path: path.to_owned(), root, max_bytes })
+        Dir::open_ambient_dir(path, ambient_authority())?;
+        Ok(Self { path: path.to_owned(), max_bytes })
     }
 
     /// Reads the file at `path` (relative to the folder, or absolute inside it) once, for its size and digest.
     pub async fn inspect(&self, path: &str) -> Result<OutboundFile, OutboundError> {
         let relative =
             below(&self.path, path).map_err(|fault: NameFault| fault.of_argument("$.file_path"))?;
-        let (root, max_bytes) = (Arc::clone(&self.root), self.max_bytes);
-        let read = tokio::task::spawn_blocking(move || inspect(&root, &relative, max_bytes));
+        let (path, max_bytes) = (self.path.clone(), self.max_bytes);
+        let read = tokio::task::spawn_blocking(move || {
+            let root = Dir::open_ambient_dir(&path, ambient_authority())
+                .map_err(|cause| OutboundError::NoFolder { cause })?;
+            inspect(&root, &relative, max_bytes)
+        });
         read.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 }
@@ -94,7 +106,7 @@ impl OutboundError {
                 "INVALID_ARGUMENT"
             }
             Self::NotFound => "TARGET_NOT_FOUND",
-            Self::Unreadable { .. } => "INTERNAL_ERROR",
+            Self::NoFolder { .. } | Self::Unreadable { .. } => "INTERNAL_ERROR",
         }
     }
 
@@ -229,6 +241,19 @@ mod tests {
         assert!(matches!(outside, Err(OutboundError::Path(_))));
         assert!(matches!(outbox.inspect("报表/四月.txt").await, Err(OutboundError::NotFound)));
         assert!(matches!(outbox.inspect("没有/三月.txt").await, Err(OutboundError::NotFound)));
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_gone_is_told_and_one_that_was_made_again_is_used() {
+        let outbox = Outbox::new();
+        let outbound = Outbound::open(&outbox.folder, 1000).unwrap();
+        fs::rename(&outbox.folder, outbox.home.path().join("away")).unwrap();
+        let gone = outbound.inspect("报表/三月.txt").await;
+        assert!(matches!(gone, Err(OutboundError::NoFolder { .. })));
+        fs::create_dir(&outbox.folder).unwrap();
+        fs::write(outbox.folder.join("new.txt"), "新").unwrap();
+        assert_eq!(outbound.inspect("new.txt").await.unwrap().size_bytes, 3);
+        assert!(matches!(outbound.inspect("报表/三月.txt").await, Err(OutboundError::NotFound)));
     }
 
     #[tokio::test]

@@ -8,24 +8,37 @@
 //! compared with the plan and records nothing, so that it can be done under the same key once the gate is open. A
 //! preview that fails records nothing either.
 //!
-//! A row has less than 200 bytes and none is ever removed, for a key must not become free again.
+//! A row has less than 200 bytes and none is ever removed, for a key must not become free again. When the file itself is
+//! removed or replaced under a running server, all that it answers is a refusal until the file is back.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use govern::arguments::ArgumentFault;
-use govern::private::make_folder;
+use govern::private::{file_options, make_folder};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use thiserror::Error;
 
 use super::content::Sha256Digest;
+use crate::files::FileNumber;
 
 /// The ledger of one state folder.
 #[derive(Clone, Debug)]
-pub struct Ledger(Arc<Mutex<Connection>>);
+pub struct Ledger(Arc<Opened>);
+
+#[derive(Debug)]
+struct Opened {
+    path: PathBuf,
+    numbers: Numbers,
+    connection: Mutex<Connection>,
+}
+
+/// The numbers of SQLite's three files: the database, its log and the log's shared memory. All stay as long as one process
+/// has them open.
+type Numbers = [Option<FileNumber>; 3];
 
 /// One send, as the ledger knows it.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +60,9 @@ pub enum LedgerError {
          the first one unchanged"
     )]
     OtherOperation,
+    /// It is not the file any more that was opened, so another process sees another ledger.
+    #[error("the ledger {0} was removed or replaced while this process runs; put it back, and start again")]
+    Gone(PathBuf),
     /// The file could not be read or written.
     #[error("the ledger cannot be read or written: {0}")]
     Failed(#[from] rusqlite::Error),
@@ -61,6 +77,12 @@ pub enum OpenError {
     /// It is there and is not a ledger that can be written.
     #[error("the ledger {0} cannot be opened: {1}; put it back from your copy, or let this user write to it")]
     NotOpened(PathBuf, rusqlite::Error),
+    /// It was taken away, and the files that SQLite keeps beside it were not. A new one would not know the keys that were used.
+    #[error(
+        "the ledger {0} is not there, but its -wal or -shm file is; put it back from where it was moved to, or from your copy; if it is \
+         lost, move these two files away as well, and a new ledger begins, to which all keys are new"
+    )]
+    TakenAway(PathBuf),
     /// A newer release made it.
     #[error(
         "the ledger {path} has version {version}, which is newer than this release; use the newer release"
@@ -101,6 +123,9 @@ impl Ledger {
         make_folder(state_dir).map_err(not_made)?;
         let lock = private_file(&state_dir.join(LOCK)).map_err(not_made)?;
         lock.lock().map_err(not_made)?;
+        if was_taken_away(&path) {
+            return Err(OpenError::TakenAway(path));
+        }
         drop(private_file(&path).map_err(not_made)?);
         let not_opened = |error| OpenError::NotOpened(path.clone(), error);
         let connection = Connection::open(&path).map_err(not_opened)?;
@@ -108,7 +133,8 @@ impl Ledger {
         if version > VERSION {
             return Err(OpenError::Newer { path, version });
         }
-        Ok(Self(Arc::new(Mutex::new(connection))))
+        let numbers = numbers(&path);
+        Ok(Self(Arc::new(Opened { path, numbers, connection: Mutex::new(connection) })))
     }
 
     /// Records a preview at `now_ms`, the first or the same again.
@@ -151,10 +177,16 @@ impl Ledger {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, LedgerError> + Send + 'static,
     ) -> Result<T, LedgerError> {
-        let connection = Arc::clone(&self.0);
+        let opened = Arc::clone(&self.0);
         let done = tokio::task::spawn_blocking(move || {
             // Each use is one statement, so a panic leaves nothing half done.
-            work(&connection.lock().unwrap_or_else(PoisonError::into_inner))
+            let result = work(&opened.connection.lock().unwrap_or_else(PoisonError::into_inner));
+            // Looked at afterwards, so that nothing is answered that was written to a file without a name.
+            if numbers(&opened.path) == opened.numbers {
+                result
+            } else {
+                Err(LedgerError::Gone(opened.path.clone()))
+            }
         });
         done.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
@@ -168,6 +200,11 @@ impl From<LedgerError> for crate::Error {
                 expected: "a key that was not used for another target or content".to_owned(),
                 message: error.to_string(),
             }),
+            LedgerError::Gone(_) => Self::Internal {
+                message: "the ledger of sends was removed or replaced while the server runs, so nothing is planned or sent; \
+                          tell the operator, who has to put it back and start the server again",
+                cause: error.to_string(),
+            },
             LedgerError::Failed(cause) => Self::Internal {
                 message: "the ledger of sends cannot be used right now, so nothing was recorded; try again, and tell \
                           the operator the request_id when it stays so",
@@ -192,13 +229,25 @@ fn prepare(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(VERSION)
 }
 
+fn numbers(path: &Path) -> Numbers {
+    ["", "-wal", "-shm"].map(|ending| FileNumber::of(&beside(path, ending)))
+}
+
+/// Whether SQLite's companions are there without the database. An empty one is none: SQLite fills it before it makes them.
+fn was_taken_away(path: &Path) -> bool {
+    let is_empty = path.metadata().map_or(true, |file| file.len() == 0);
+    is_empty && ["-wal", "-shm"].iter().any(|ending| beside(path, ending).exists())
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
 /// Opens a file that nobody else can read, and makes it when it is not there. SQLite gives -wal and -shm the same mode.
 fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    file_options().read(true).create(true).truncate(false).open(path)
 }
 
 #[cfg(test)]
@@ -255,6 +304,57 @@ mod tests {
         ledger.check(operation(1, 1)).await.unwrap();
         ledger.plan(operation(1, 2), 100).await.unwrap();
         assert_eq!(rows(folder.path()).len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_ledger_that_was_removed_or_replaced_refuses_until_it_is_back() {
+        for name in [FILE, "ledger.db-wal", "ledger.db-shm"] {
+            let folder = tempfile::tempdir().unwrap();
+            let (file, away) = (folder.path().join(name), folder.path().join("away"));
+            let ledger = Ledger::open(folder.path()).unwrap();
+            ledger.plan(operation(1, 1), 100).await.unwrap();
+            fs::rename(&file, &away).unwrap();
+            assert!(matches!(ledger.plan(operation(1, 1), 200).await, Err(LedgerError::Gone(_))), "{name}");
+            fs::copy(&away, &file).unwrap();
+            assert!(matches!(ledger.check(operation(1, 1)).await, Err(LedgerError::Gone(_))), "{name}");
+            fs::rename(&away, &file).unwrap();
+            ledger.plan(operation(1, 1), 300).await.unwrap();
+        }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_second_server_that_makes_a_new_ledger_does_not_share_keys_with_one_that_lost_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let first = Ledger::open(&state).unwrap();
+        first.plan(operation(1, 1), 100).await.unwrap();
+        fs::remove_dir_all(&state).unwrap();
+        assert!(matches!(first.plan(operation(2, 1), 200).await, Err(LedgerError::Gone(_))));
+        let second = Ledger::open(&state).unwrap();
+        second.plan(operation(2, 2), 300).await.unwrap();
+        assert!(matches!(first.plan(operation(2, 1), 400).await, Err(LedgerError::Gone(_))));
+    }
+
+    #[tokio::test]
+    async fn a_ledger_that_is_gone_while_its_log_is_left_is_missed_and_not_made_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, away) = (folder.path().join(FILE), folder.path().join("away"));
+        let running = Ledger::open(folder.path()).unwrap();
+        running.plan(operation(1, 1), 100).await.unwrap();
+        fs::rename(&file, &away).unwrap();
+        for _ in 0..2 {
+            let error = Ledger::open(folder.path()).unwrap_err();
+            assert!(matches!(error, OpenError::TakenAway(_)), "{error}");
+            assert!(error.to_string().contains("put it back") && !file.exists(), "{error}");
+        }
+        // What an earlier release made of it.
+        fs::write(&file, "").unwrap();
+        assert!(matches!(Ledger::open(folder.path()), Err(OpenError::TakenAway(_))));
+        fs::rename(&away, &file).unwrap();
+        let second = Ledger::open(folder.path()).unwrap();
+        assert!(matches!(second.check(operation(1, 2)).await, Err(LedgerError::OtherOperation)));
     }
 
     #[test]

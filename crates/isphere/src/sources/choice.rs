@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::local::{LocalReadonly, index};
 use super::mock::Mock;
+use super::uia::Uia;
 use super::{Source, SourceError};
+use crate::helper::HelperClient;
 use crate::model::{SourceName, Warning};
 use crate::settings::Settings;
 
@@ -71,8 +73,9 @@ impl Sources {
         Self { entries: entries.into_iter().map(entry).collect(), clock }
     }
 
-    /// The sources that the settings name. One that is not there is kept with its reason, for another may serve.
-    pub fn open(settings: &Settings, clock: Clock) -> Self {
+    /// The sources that the settings name; `helper` looks at windows for them. One that is not there is kept with its reason,
+    /// for another may serve.
+    pub fn open(settings: &Settings, helper: &Arc<HelperClient>, clock: &Clock) -> Self {
         let open = |name: &SourceName| {
             let source: Opened = match name {
                 SourceName::Mock => Ok(Arc::new(Mock::new(DEMO_SEED))),
@@ -80,11 +83,14 @@ impl Sources {
                     LocalReadonly::new(settings.local_readonly.clone())
                         .with_index(index::path(&settings.state_dir)),
                 )),
-                SourceName::Bridge | SourceName::Network | SourceName::Uia => Err(not_built(*name)),
+                SourceName::Uia => {
+                    Ok(Arc::new(Uia::new(Arc::clone(helper), settings.uia.clone(), clock.clone())))
+                }
+                SourceName::Bridge | SourceName::Network => Err(not_built(*name)),
             };
             (*name, source)
         };
-        Self::new(settings.sources.iter().map(open), clock)
+        Self::new(settings.sources.iter().map(open), clock.clone())
     }
 
     /// The source for this preference, healthy a second ago at the latest.
@@ -180,8 +186,8 @@ pub fn not_built(name: SourceName) -> SourceError {
 
 fn not_configured(name: SourceName) -> SourceError {
     match name {
-        SourceName::Bridge | SourceName::Network | SourceName::Uia => not_built(name),
-        SourceName::LocalReadonly | SourceName::Mock => SourceError::Unavailable {
+        SourceName::Bridge | SourceName::Network => not_built(name),
+        SourceName::LocalReadonly | SourceName::Uia | SourceName::Mock => SourceError::Unavailable {
             message: format!(
                 "the source {0} is not configured; add \"{0}\" to [isphere] sources, or call with source_preference auto",
                 name.as_str()

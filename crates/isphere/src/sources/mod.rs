@@ -8,10 +8,12 @@
 pub mod choice;
 pub mod local;
 pub mod mock;
+pub mod uia;
 
 use futures_util::future::BoxFuture;
 use thiserror::Error;
 use tokio::io::AsyncRead;
+use tokio::time::Instant;
 
 use crate::model::{Contact, Conversation, ConversationType, FileEntry, Group, Message, SourceName, Warning};
 
@@ -88,6 +90,8 @@ pub struct MessageQuery<'a> {
     pub limit: usize,
     /// Go on after this position.
     pub after: Option<&'a str>,
+    /// A source that searches long stops about then, and answers how far it came.
+    pub until: Option<Instant>,
 }
 
 /// Which files.
@@ -165,6 +169,9 @@ pub enum SourceError {
     #[error("{0}")]
     NotFound(String),
     /// The position is not one of this source, or the index it belonged to was built anew: INVALID_ARGUMENT.
-    #[error("the cursor belongs to an index that was built anew; start again without a cursor")]
+    #[error(
+        "the cursor no longer fits what is read (another source, profile or index); call again with the same arguments and \
+         without cursor"
+    )]
     StalePosition,
 }

@@ -1,11 +1,10 @@
-//! The six tools, one file each, listed once, here.
+//! The six tools and the auxiliary ones, one file each, listed once, here.
 
 mod arguments;
 mod cursor;
 mod download;
 pub mod envelope;
 mod message_view;
-mod outside;
 mod paging;
 mod receive_files;
 mod receive_messages;
@@ -17,6 +16,7 @@ mod search_groups;
 mod send_file;
 mod send_message;
 mod sending;
+pub mod win_helper;
 
 use std::sync::Arc;
 
@@ -25,6 +25,7 @@ use serde::Serialize;
 
 use crate::app::Isphere;
 use crate::error::Error;
+use crate::outside;
 use crate::sources::choice::Preference;
 use envelope::{Attempt, ExecutionMode};
 
@@ -35,13 +36,17 @@ const TOOLSET: &str = "isphere";
 #[derive(Debug)]
 pub struct IsphereTools(pub Arc<Isphere>);
 
-static TOOLS: [Tool<IsphereTools>; 6] = [
+static TOOLS: [Tool<IsphereTools>; 10] = [
     search_contacts::TOOL,
     search_groups::TOOL,
     receive_messages::TOOL,
     receive_files::TOOL,
     send_message::TOOL,
     send_file::TOOL,
+    win_helper::version::TOOL,
+    win_helper::self_check::TOOL,
+    win_helper::scan_windows::TOOL,
+    win_helper::dump_uia::TOOL,
 ];
 
 impl Service for IsphereTools {
@@ -51,6 +56,9 @@ impl Service for IsphereTools {
 
     fn refuse(&self, tool: &Tool<Self>, refusal: &Refusal, call: &Call<'_>) -> Outcome {
         let error = Error::Refused { refusal: refusal.clone(), effect: tool.effect };
+        if tool.toolset == win_helper::TOOLSET {
+            return self.failure::<win_helper::Body<()>>(self.look(tool.name, call), &error);
+        }
         let attempt = self.attempt(tool.name, call, Preference::Auto, ExecutionMode::Read);
         match tool.name {
             send_message::NAME => send_message::refuse(self, call, error),

@@ -3,11 +3,13 @@
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
+use crate::app::Deadline;
 use crate::error::Error;
+use crate::model::Warning;
 use crate::sources::{Page, Positioned};
 
-/// How often a source is asked for one page of an answer, where a policy hides most of what it finds. After that the
-/// page is answered as it is, with a cursor.
+/// How often a source is asked for one page of an answer, where a policy hides most of what it finds or it searches much and
+/// finds little.
 const ROUNDS: usize = 20;
 /// How many items a further round asks for at least.
 const FURTHER: usize = 100;
@@ -22,11 +24,13 @@ pub struct Cut<T> {
     pub truncated: bool,
 }
 
-/// Asks `fetch` (how many, after which position) until there are `limit` items or no more. `fetch` may leave out what
-/// the caller may not see.
+/// Asks `fetch` (how many, after which position) until there are `limit` items or no more, it was asked [`ROUNDS`] times, or
+/// the deadline is near: then the page is answered as it is, with where to go on and a warning. `fetch` may leave out
+/// what the caller may not see.
 pub async fn gather<'a, T>(
     limit: usize,
     after: Option<String>,
+    deadline: &Deadline,
     fetch: impl Fn(usize, Option<String>) -> BoxFuture<'a, Result<Page<T>, Error>>,
 ) -> Result<Page<T>, Error> {
     let mut gathered = Page { items: Vec::new(), next: after, warnings: Vec::new() };
@@ -42,9 +46,14 @@ pub async fn gather<'a, T>(
         }
         gathered.items.append(&mut page.items);
         if gathered.items.len() == limit || gathered.next.is_none() {
+            return Ok(gathered);
+        }
+        if deadline.is_near() {
             break;
         }
     }
+    let message = "not all was searched, so that the answer is not late; go on with next_cursor for the rest";
+    gathered.warnings.push(Warning::new("SEARCH_UNFINISHED", message));
     Ok(gathered)
 }
 
@@ -75,14 +84,15 @@ pub fn map<T, V>(page: Page<T>, view: impl Fn(T) -> V) -> Page<V> {
 /// The most items that the text block tells; the structured content has all.
 const TOLD: usize = 20;
 
-/// A page for a model that sees only text.
-pub fn listing(
-    what: &str,
-    count: usize,
-    lines: impl Iterator<Item = String>,
-    cursor: Option<&String>,
-) -> String {
-    let mut text = format!("{count} {what}");
+/// So many of them: `1 contact`, `2 contacts`.
+pub fn counted(count: usize, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+/// A page for a model that sees only text: what it is a page of, and its items.
+pub fn listing(what: String, lines: impl Iterator<Item = String>, cursor: Option<&String>) -> String {
+    let mut text = what;
     for line in lines.take(TOLD) {
         text.push_str("\n- ");
         text.push_str(&line);
@@ -102,7 +112,17 @@ mod tests {
 
     /// A source of the numbers below `end` that lets only multiples of `step` through.
     async fn numbers(end: usize, step: usize, limit: usize, after: Option<String>) -> Page<usize> {
-        gather(limit, after, |ask, after| {
+        numbers_until(&Deadline::after(60_000), end, step, limit, after).await
+    }
+
+    async fn numbers_until(
+        deadline: &Deadline,
+        end: usize,
+        step: usize,
+        limit: usize,
+        after: Option<String>,
+    ) -> Page<usize> {
+        gather(limit, after, deadline, |ask, after| {
             async move {
                 let start = after.map_or(0, |after| after.parse::<usize>().unwrap() + 1);
                 let past = (start + ask).min(end);
@@ -137,6 +157,24 @@ mod tests {
     async fn a_source_of_which_all_is_hidden_is_not_asked_for_ever() {
         let page = numbers(1_000_000, 900_000, 5, Some("0".to_owned())).await;
         assert!(page.items.is_empty() && page.next.is_some());
+        assert_eq!(page.warnings.len(), 1);
+        assert_eq!(page.warnings[0].code, "SEARCH_UNFINISHED");
+    }
+
+    #[tokio::test]
+    async fn near_the_deadline_the_page_is_answered_as_it_is_and_the_next_one_goes_on() {
+        let late = Deadline::after(0);
+        let (mut seen, mut after) = (Vec::new(), None);
+        loop {
+            let page = numbers_until(&late, 200, 7, 10, after).await;
+            assert_eq!(page.next.is_some(), page.warnings.iter().any(|one| one.code == "SEARCH_UNFINISHED"));
+            seen.extend(page.items.iter().map(|item| item.item));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, (0..200).step_by(7).collect::<Vec<_>>());
     }
 
     #[test]

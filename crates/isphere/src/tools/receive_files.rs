@@ -170,7 +170,7 @@ fn run<'a>(tools: &'a IsphereTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
         let result = match parsed {
             Ok(arguments) => {
                 let deadline = app.deadline();
-                match deadline.run(find(app, &arguments, call.budget, &mut attempt)).await {
+                match deadline.run(find(app, &arguments, call.budget, &mut attempt, &deadline)).await {
                     Ok(found) => {
                         finish(app, &arguments, found, &mut attempt, &deadline, &call.progress).await
                     }
@@ -240,6 +240,7 @@ async fn find(
     arguments: &Arguments,
     budget: usize,
     attempt: &mut Attempt,
+    deadline: &Deadline,
 ) -> Result<Found, Error> {
     arguments.check()?;
     let limit = arguments::limit(arguments.limit, DEFAULT_LIMIT, MOST)?;
@@ -250,9 +251,10 @@ async fn find(
     let source = attempt.source(app, arguments.source_preference.unwrap_or_default(), after.as_ref()).await?;
     attempt.facts.target_ref = arguments.target_ref();
     let visible = VisibleConversations::new(&app.access, &*source);
+    let after = after.map(|cursor| cursor.position);
     let page = match &arguments.file_id {
         Some(file_id) => one(&*source, file_id, arguments, &visible).await?,
-        None => many(app, &*source, arguments, limit, after.map(|cursor| cursor.position), &visible).await?,
+        None => many(app, &*source, arguments, limit, after, &visible, deadline).await?,
     };
     if arguments.mode() == Mode::Download
         && page.items.is_empty()
@@ -308,11 +310,13 @@ async fn many(
     limit: usize,
     after: Option<String>,
     visible: &VisibleConversations<'_>,
+    deadline: &Deadline,
 ) -> Result<Page<FileEntry>, Error> {
     if let Some(id) = &arguments.conversation_id {
         known_conversation(app, source, id).await?;
     }
-    paging::gather(limit, after, |limit, after| {
+    let is_first = after.is_none();
+    let page = paging::gather(limit, after, deadline, |limit, after| {
         async move {
             let query = FileQuery {
                 conversation_id: arguments.conversation_id.as_deref(),
@@ -332,7 +336,32 @@ async fn many(
         }
         .boxed()
     })
-    .await
+    .await?;
+    if let Some(message_id) = &arguments.message_id
+        && is_first
+        && page.items.is_empty()
+        && page.next.is_none()
+    {
+        check_message(source, message_id, visible).await?;
+    }
+    Ok(page)
+}
+
+/// Refuses a message that is not there or may not be seen. Only asked where no file of it was found: the source may know
+/// files of messages that it does not know.
+async fn check_message(
+    source: &dyn Source,
+    message_id: &str,
+    visible: &VisibleConversations<'_>,
+) -> Result<(), Error> {
+    let Some(message) = source.message(message_id).await? else {
+        let text = "there is neither a message nor a file of this message_id; read the conversation's messages first";
+        return Err(Error::TargetNotFound(text.to_owned()));
+    };
+    if visible.admits(&message.conversation_id).await? {
+        return Ok(());
+    }
+    Err(Error::PolicyDenied { target_ref: format!("conversation:{}", message.conversation_id) })
 }
 
 impl Arguments {
@@ -399,14 +428,14 @@ async fn finish(
 
 fn summary(found: &FilePage) -> String {
     let saved = found.files.iter().any(|file| file.sha256.is_some());
-    let what = match found.mode {
-        Some(Mode::Download) if saved => "files saved",
-        Some(Mode::Download) => "files would be saved (preview; call with preview false to save)",
-        _ => "files",
+    let done = match found.mode {
+        Some(Mode::Download) if saved => " saved",
+        Some(Mode::Download) => " would be saved (preview; call with preview false to save)",
+        _ => "",
     };
+    let files = paging::counted(found.files.len(), "file");
     paging::listing(
-        what,
-        found.files.len(),
+        format!("{files}{done}"),
         found.files.iter().map(FileView::line),
         found.next_cursor.as_ref(),
     )

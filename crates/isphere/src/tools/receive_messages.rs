@@ -13,7 +13,7 @@ use super::envelope::{Attempt, ENVELOPE_BYTES, ExecutionMode};
 use super::message_view::{MessageView, fit_first};
 use super::{IsphereTools, TOOLSET, arguments, message_view, outside, paging, resolve, schemas};
 use crate::access::VisibleConversations;
-use crate::app::Isphere;
+use crate::app::{Deadline, Isphere};
 use crate::error::Error;
 use crate::model::{Conversation, ConversationType, Message, Warning};
 use crate::sources::choice::Preference;
@@ -171,7 +171,8 @@ fn run<'a>(tools: &'a IsphereTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
         let mut attempt = tools.attempt(NAME, &call, preference, mode);
         let result = match parsed {
             Ok(arguments) => {
-                tools.0.within_limit(read(&tools.0, &arguments, call.budget, &mut attempt)).await
+                let deadline = tools.0.deadline();
+                deadline.run(read(&tools.0, &arguments, call.budget, &mut attempt, &deadline)).await
             }
             Err(fault) => Err(fault.into()),
         };
@@ -185,6 +186,7 @@ async fn read(
     arguments: &Arguments,
     budget: usize,
     attempt: &mut Attempt,
+    deadline: &Deadline,
 ) -> Result<MessagePage, Error> {
     let filter = Filter::new(arguments)?;
     let limit = arguments::limit(arguments.limit, DEFAULT_LIMIT, MOST)?;
@@ -198,7 +200,7 @@ async fn read(
         attempt.facts.target_ref = Some(format!("conversation:{}", conversation.conversation_id));
     }
     let after = after.map(|cursor| cursor.position);
-    let page = gather(app, &*source, &target, &filter, limit, after).await?;
+    let page = gather(app, &*source, &target, &filter, limit, after, deadline).await?;
     let would_return = page.items.len();
     let resolved = target.conversation_id().map(str::to_owned);
     let conversation = target.view();
@@ -298,9 +300,10 @@ async fn gather(
     filter: &Filter<'_>,
     limit: usize,
     after: Option<String>,
+    deadline: &Deadline,
 ) -> Result<Page<Message>, Error> {
     let visible = VisibleConversations::new(&app.access, source);
-    paging::gather(limit, after, |limit, after| {
+    paging::gather(limit, after, deadline, |limit, after| {
         let visible = &visible;
         async move {
             let query = MessageQuery {
@@ -310,6 +313,7 @@ async fn gather(
                 since_ms: filter.since_ms,
                 limit,
                 after: after.as_deref(),
+                until: Some(deadline.search_until()),
             };
             let mut page = source.messages(&query).await?;
             let mut seen = Vec::with_capacity(page.items.len());
@@ -359,8 +363,10 @@ fn summary(found: &MessagePage) -> String {
         |conversation| format!("{} ({})", conversation.display_name, conversation.conversation_id),
     );
     if let Some(preview) = &found.preview {
-        return format!("Preview: {} messages of {place} would be returned.", preview.would_return);
+        let messages = paging::counted(preview.would_return, "message");
+        return format!("Preview: {messages} of {place} would be returned.");
     }
     let lines = found.messages.iter().map(MessageView::line);
-    paging::listing(&format!("messages of {place}"), found.messages.len(), lines, found.next_cursor.as_ref())
+    let messages = paging::counted(found.messages.len(), "message");
+    paging::listing(format!("{messages} of {place}"), lines, found.next_cursor.as_ref())
 }

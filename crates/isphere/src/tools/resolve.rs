@@ -16,10 +16,8 @@ use crate::sources::{Hit, Lookup, Page, Source};
 const MOST_CANDIDATES: usize = 10;
 /// How many near names are suggested when none is exact.
 const SUGGESTED: usize = 5;
-/// How many hits are looked at at once.
-const CHUNK: usize = 50;
-/// How many chunks of exact hits are looked at.
-const CHUNKS: usize = 10;
+/// How many hits are asked for first, and how many more when all of them are exact. Each asking may read a whole store.
+const CHUNKS: [usize; 2] = [50, 450];
 
 /// The conversation that `name` means: the only one that has exactly this name or is with the only person of it.
 /// None when there is none; then the nearest names are noted as a warning. Several: AMBIGUOUS_TARGET.
@@ -33,7 +31,7 @@ pub async fn conversation(
     let (mut exact, near) = conversations(app, source, name, wanted, attempt).await?;
     if wanted.is_none_or(|wanted| wanted == ConversationType::Direct) {
         for contact in persons(app, source, name, attempt).await? {
-            add_direct(app, source, &contact, &mut exact).await?;
+            add_direct(app, source, name, &contact, &mut exact).await?;
         }
     }
     if exact.len() > 1 {
@@ -58,8 +56,8 @@ async fn conversations(
     wanted: Option<ConversationType>,
     attempt: &mut Attempt,
 ) -> Result<(Hits<Conversation>, Hits<Conversation>), Error> {
-    let (mut exact, mut near) = first_hits(attempt, |after| {
-        async move { Ok(source.conversations(&lookup(name, after.as_deref())).await?) }.boxed()
+    let (mut exact, mut near) = first_hits(attempt, |limit, after| {
+        async move { Ok(source.conversations(&lookup(name, limit, after.as_deref())).await?) }.boxed()
     })
     .await?;
     for hits in [&mut exact, &mut near] {
@@ -77,18 +75,20 @@ async fn persons(
     name: &str,
     attempt: &mut Attempt,
 ) -> Result<Vec<Contact>, Error> {
-    let (exact, _) = first_hits(attempt, |after| {
-        async move { Ok(source.contacts(&lookup(name, after.as_deref())).await?) }.boxed()
+    let (exact, _) = first_hits(attempt, |limit, after| {
+        async move { Ok(source.contacts(&lookup(name, limit, after.as_deref())).await?) }.boxed()
     })
     .await?;
     let persons = exact.into_iter().map(|hit| hit.item);
     Ok(persons.filter(|contact| app.access.contact(&contact.contact_id)).take(MOST_CANDIDATES).collect())
 }
 
-/// Adds the conversation with this person, which may go by another name or by the person's own id.
+/// Adds the conversation with this person, which may go by another name or by the person's own id. Those that go by `name`
+/// were found already.
 async fn add_direct(
     app: &Isphere,
     source: &dyn Source,
+    name: &str,
     contact: &Contact,
     found: &mut Hits<Conversation>,
 ) -> Result<(), Error> {
@@ -100,8 +100,12 @@ async fn add_direct(
     if found.iter().any(|hit| is_with(&hit.item)) {
         return Ok(());
     }
-    let by_name = source.conversations(&lookup(&contact.display_name, None)).await?;
-    let by_name = by_name.items.into_iter().map(|hit| hit.item.item).find(|one| is_with(one));
+    let by_name = if contact.display_name == name {
+        None
+    } else {
+        let page = source.conversations(&lookup(&contact.display_name, CHUNKS[0], None)).await?;
+        page.items.into_iter().map(|hit| hit.item.item).find(|one| is_with(one))
+    };
     let direct = match by_name {
         Some(direct) => Some(direct),
         None => source.conversation(id).await?.filter(|one| is_with(one)),
@@ -115,11 +119,11 @@ async fn add_direct(
 /// The exact hits, which come first, and some of those behind them.
 async fn first_hits<'a, T>(
     attempt: &mut Attempt,
-    fetch: impl Fn(Option<String>) -> BoxFuture<'a, Result<Page<Hit<T>>, Error>>,
+    fetch: impl Fn(usize, Option<String>) -> BoxFuture<'a, Result<Page<Hit<T>>, Error>>,
 ) -> Result<(Hits<T>, Hits<T>), Error> {
     let (mut exact, mut near, mut after) = (Vec::new(), Vec::new(), None);
-    for _ in 0..CHUNKS {
-        let page = fetch(after).await?;
+    for limit in CHUNKS {
+        let page = fetch(limit, after).await?;
         attempt.warn_all(page.warnings);
         let hits = page.items.into_iter().map(|positioned| positioned.item);
         let (sure, unsure): (Hits<T>, Hits<T>) = hits.partition(|hit| hit.confidence >= 1.0);
@@ -134,8 +138,8 @@ async fn first_hits<'a, T>(
 }
 
 /// Also those who left and groups that were closed: what they wrote is still there.
-fn lookup<'a>(query: &'a str, after: Option<&'a str>) -> Lookup<'a> {
-    Lookup { query, include_inactive: true, limit: CHUNK, after }
+fn lookup<'a>(query: &'a str, limit: usize, after: Option<&'a str>) -> Lookup<'a> {
+    Lookup { query, include_inactive: true, limit, after }
 }
 
 fn candidate(hit: Hit<Conversation>) -> Candidate {

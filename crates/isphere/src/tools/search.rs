@@ -9,7 +9,7 @@ use super::cursor::Cursor;
 use super::envelope::{Attempt, ENVELOPE_BYTES};
 use super::{arguments, paging, schemas};
 use crate::access::Access;
-use crate::app::Isphere;
+use crate::app::{Deadline, Isphere};
 use crate::error::Error;
 use crate::model::SourceName;
 use crate::sources::choice::Preference;
@@ -77,6 +77,7 @@ pub async fn page<T, V: Serialize>(
     view: fn(Hit<T>, SourceName) -> V,
     budget: usize,
     attempt: &mut Attempt,
+    deadline: &Deadline,
 ) -> Result<Found<V>, Error> {
     let query = arguments::query(asked.query)?;
     let limit = arguments::limit(asked.limit, DEFAULT_LIMIT, MOST)?;
@@ -85,7 +86,7 @@ pub async fn page<T, V: Serialize>(
     let bound = (query, include_inactive, preference);
     let after = Cursor::continuing(asked.cursor, app, asked.tool, &bound)?;
     let source = attempt.source(app, preference, after.as_ref()).await?;
-    let page = paging::gather(limit, after.map(|cursor| cursor.position), |limit, after| {
+    let page = paging::gather(limit, after.map(|cursor| cursor.position), deadline, |limit, after| {
         let source = &*source;
         async move {
             let lookup = Lookup { query, include_inactive, limit, after: after.as_deref() };

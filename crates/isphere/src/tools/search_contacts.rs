@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::envelope::{Attempt, ExecutionMode};
 use super::search::{self, Asked, Kind};
 use super::{IsphereTools, TOOLSET, outside, paging, schemas};
-use crate::app::Isphere;
+use crate::app::{Deadline, Isphere};
 use crate::error::Error;
 use crate::model::{Contact, SourceName};
 use crate::sources::Hit;
@@ -97,7 +97,8 @@ fn run<'a>(tools: &'a IsphereTools, call: Call<'a>) -> BoxFuture<'a, Outcome> {
         let mut attempt = tools.attempt(NAME, &call, preference.unwrap_or_default(), ExecutionMode::Read);
         let result = match parsed {
             Ok(arguments) => {
-                tools.0.within_limit(search(&tools.0, &arguments, call.budget, &mut attempt)).await
+                let deadline = tools.0.deadline();
+                deadline.run(search(&tools.0, &arguments, call.budget, &mut attempt, &deadline)).await
             }
             Err(fault) => Err(fault.into()),
         };
@@ -111,6 +112,7 @@ async fn search(
     arguments: &Arguments,
     budget: usize,
     attempt: &mut Attempt,
+    deadline: &Deadline,
 ) -> Result<ContactPage, Error> {
     let asked = Asked {
         tool: NAME,
@@ -120,7 +122,7 @@ async fn search(
         preference: arguments.source_preference,
         include_inactive: arguments.include_inactive,
     };
-    let found = search::page(app, &asked, &KIND, Found::new, budget, attempt).await?;
+    let found = search::page(app, &asked, &KIND, Found::new, budget, attempt, deadline).await?;
     Ok(ContactPage { contacts: found.hits, next_cursor: found.next_cursor, truncated: found.truncated })
 }
 
@@ -148,5 +150,5 @@ impl Found {
 
 fn summary(found: &ContactPage) -> String {
     let lines = found.contacts.iter().map(Found::line);
-    paging::listing("contacts", found.contacts.len(), lines, found.next_cursor.as_ref())
+    paging::listing(paging::counted(found.contacts.len(), "contact"), lines, found.next_cursor.as_ref())
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::needless_pass_by_value, reason = "a call of a test reads better with the value itself")]
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures_util::FutureExt as _;
 use govern::audit::Channel;
@@ -43,8 +43,12 @@ pub struct Fake {
     pub files: Vec<(FileEntry, Vec<u8>)>,
     pub fails: Option<SourceError>,
     pub hangs: AtomicBool,
+    /// How many searches of people, groups and conversations there were.
+    pub lookups: Arc<AtomicUsize>,
     /// A download breaks off after so many bytes.
     pub breaks_after: Option<usize>,
+    /// A page of messages is searched for among so many; the next one goes on behind them.
+    pub searches: Option<usize>,
     /// Instead of breaking off, it gives nothing more.
     pub stalls: bool,
 }
@@ -203,6 +207,7 @@ impl Source for Fake {
 
     fn contacts<'a>(&'a self, query: &'a Lookup<'a>) -> Answer<'a, Page<Hit<Contact>>> {
         self.answer(|| {
+            self.lookups.fetch_add(1, Ordering::SeqCst);
             let seen = self.contacts.iter().filter(|contact| contact.active || query.include_inactive);
             ranked(seen, query, |contact| Fields {
                 id: &contact.contact_id,
@@ -216,6 +221,7 @@ impl Source for Fake {
 
     fn groups<'a>(&'a self, query: &'a Lookup<'a>) -> Answer<'a, Page<Hit<Group>>> {
         self.answer(|| {
+            self.lookups.fetch_add(1, Ordering::SeqCst);
             let seen = self.groups.iter().filter(|group| !group.archived || query.include_inactive);
             ranked(seen, query, |group| named(&group.group_id, &group.display_name))
         })
@@ -223,6 +229,7 @@ impl Source for Fake {
 
     fn conversations<'a>(&'a self, query: &'a Lookup<'a>) -> Answer<'a, Page<Hit<Conversation>>> {
         self.answer(|| {
+            self.lookups.fetch_add(1, Ordering::SeqCst);
             ranked(self.conversations.iter(), query, |one| named(&one.conversation_id, &one.display_name))
         })
     }
@@ -251,13 +258,23 @@ impl Source for Fake {
                 self.conversations.iter().find(|one| one.conversation_id == id).unwrap().conversation_type
             };
             let keyword = query.keyword.map(isphere::search::fold);
-            let seen = self.messages.iter().filter(|message| {
+            let fits = |message: &&Message| {
                 query.conversation_id.is_none_or(|id| id == message.conversation_id)
                     && query.conversation_type.is_none_or(|kind| kind == type_of(&message.conversation_id))
                     && query.since_ms.is_none_or(|since| message.at_ms() >= since)
                     && keyword.as_ref().is_none_or(|keyword| text_contains(&message.text, keyword))
+            };
+            let Some(most) = self.searches else {
+                return page(self.messages.iter().filter(fits).cloned(), query.limit, query.after);
+            };
+            let start = query.after.map_or(0, |after| after.parse::<usize>().unwrap());
+            let rest = self.messages[start..].iter().enumerate().take(most);
+            let items = rest.filter(|(_, message)| fits(message)).map(|(number, message)| Positioned {
+                item: message.clone(),
+                position: (start + number + 1).to_string(),
             });
-            page(seen.cloned(), query.limit, query.after)
+            let next = (start + most < self.messages.len()).then(|| (start + most).to_string());
+            Page { items: items.collect(), next, warnings: Vec::new() }
         })
     }
 

@@ -163,6 +163,7 @@ const ALL_MESSAGES: MessageQuery<'static> = MessageQuery {
     since_ms: None,
     limit: 200,
     after: None,
+    until: None,
 };
 
 fn keyword(keyword: &str) -> MessageQuery<'_> {

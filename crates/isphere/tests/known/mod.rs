@@ -57,6 +57,42 @@ impl Known {
         }
     }
 
+    /// What a window shows of it that knows people and groups by their names, the active ones, and no messages and files. A
+    /// name that several people have is one person, of a department where all have the same.
+    pub fn in_a_window() -> Self {
+        let mut known = Self::new();
+        known.contacts.retain(|contact| contact.active);
+        for contact in &mut known.contacts {
+            *contact = Contact {
+                contact_id: contact.display_name.clone(),
+                account: None,
+                title: None,
+                ..contact.clone()
+            };
+        }
+        known.contacts.sort_by(|one, other| one.contact_id.cmp(&other.contact_id));
+        known.contacts.dedup_by(|later, first| {
+            let same = later.contact_id == first.contact_id;
+            if same && later.department != first.department {
+                first.department = None;
+            }
+            same
+        });
+        known.groups.retain(|group| !group.archived);
+        for group in &mut known.groups {
+            *group = Group {
+                group_id: group.display_name.clone(),
+                member_count: None,
+                owner_ref: None,
+                ..group.clone()
+            };
+        }
+        known.groups.sort_by(|one, other| one.group_id.cmp(&other.group_id));
+        known.groups.dedup_by(|later, first| later.group_id == first.group_id);
+        (known.messages, known.files) = (Vec::new(), Vec::new());
+        known
+    }
+
     /// Those messages.
     pub fn messages_where(&self, wanted: impl Fn(&Message) -> bool) -> Vec<Message> {
         self.messages.iter().filter(|message| wanted(message)).cloned().collect()
@@ -99,7 +135,7 @@ pub fn plain_file(file: FileEntry) -> FileEntry {
 fn plain_ref(raw_ref: &str) -> String {
     let (source, rest) = raw_ref.split_once(':').unwrap();
     let (table, hex) = rest.split_once('#').unwrap();
-    assert!(["mock", "local_readonly"].contains(&source), "{raw_ref}");
+    assert!(["mock", "local_readonly", "uia"].contains(&source), "{raw_ref}");
     assert!(hex.len() == 12 && hex.bytes().all(|digit| digit.is_ascii_hexdigit()), "{raw_ref}");
     table.to_owned()
 }

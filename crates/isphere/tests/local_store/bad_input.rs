@@ -1,6 +1,9 @@
 //! Stores and profiles that cannot be used are refused with a word on what to do, and never with a panic.
 
-use super::support::{Fixture, PROFILE, SCHEMA, refusal, source};
+use std::path::Path;
+
+use super::support::{Fixture, PROFILE, SCHEMA, insert_message, refusal, source};
+use isphere::sources::local::profile::ProfileError;
 use isphere::sources::local::{Profile, Store};
 use isphere::sources::{MessageQuery, Source, SourceError};
 use rusqlite::Connection;
@@ -129,6 +132,7 @@ async fn a_store_that_vanishes_while_paging_says_so_and_is_found_again() {
         since_ms: None,
         limit: 4,
         after: None,
+        until: None,
     };
     let first = source.messages(&query).await.unwrap();
     let moved = fixture.folder.path().join("moved.db");
@@ -147,6 +151,40 @@ async fn a_client_gets_no_sql_and_no_path() {
     assert!(message.contains("doctor") && !message.contains("secret_column"), "{message}");
 }
 
+#[tokio::test]
+async fn a_select_that_fails_while_it_is_read_is_told_to_a_client_in_one_short_sentence() {
+    let fixture =
+        Fixture::new(SCHEMA, &PROFILE.replace("body AS text", "json_extract('secret', '$.a') AS text"));
+    insert_message(&fixture.writer(), "c1", 1, 1_700_000_000_000);
+    let query = MessageQuery {
+        conversation_id: Some("c1"),
+        conversation_type: None,
+        keyword: None,
+        since_ms: None,
+        limit: 4,
+        after: None,
+        until: None,
+    };
+    let refused = fixture.source().messages(&query).await.unwrap_err();
+    assert!(
+        matches!(&refused, SourceError::Failed(message)
+            if message == "the local store refused a query of the profile; run `countersign isphere doctor`"),
+        "{refused:?}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_profile_that_is_too_large_or_never_ends_is_not_read() {
+    let fixture = Fixture::chat(1);
+    let path = fixture.folder.path().join("large.toml");
+    std::fs::write(&path, "#".repeat((1 << 20) + 1)).unwrap();
+    assert!(matches!(Profile::load(&path), Err(ProfileError::TooLarge)));
+    for endless in ["/dev/zero", "."] {
+        assert!(matches!(Profile::load(Path::new(endless)), Err(ProfileError::Unreadable(_))), "{endless}");
+    }
+}
+
 #[test]
 fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
     let fixture = Fixture::chat(1);
@@ -160,6 +198,7 @@ fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
         ("SELECT nope AS id, nick AS name FROM user", "nope"),
         ("SELECT uid AS id FROM user", "no column name"),
         ("SELECT uid AS id, nick AS name, dept AS deparment FROM user", "deparment"),
+        ("SELECT uid AS id, nick AS name, login AS NAME FROM user", "yields `name` twice"),
         ("SELECT uid AS id, nick AS name, 0 AS updated FROM user", "unit of `updated`"),
         ("SELECT uid AS id, nick AS name FROM user; SELECT 1", "more than one"),
         ("DELETE FROM user", "does more than read"),
@@ -170,6 +209,9 @@ fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
         ("SELECT load_extension('x') AS id, 1 AS name", "[contacts]"),
         ("EXPLAIN SELECT uid AS id, nick AS name FROM user", "[contacts]"),
         ("SELECT uid AS id, nick AS name FROM user) UNION SELECT (1", "[contacts]"),
+        ("SELECT uid AS id, nick AS name FROM user /* people", "comment open"),
+        ("SELECT uid AS id, nick AS name FROM user /*", "[contacts]"),
+        ("SELECT uid AS id, nick AS name FROM user; /* people", "[contacts]"),
         ("VACUUM", "must be a SELECT"),
         (attach.as_str(), "[contacts]"),
         ("BEGIN", "[contacts]"),
@@ -182,6 +224,15 @@ fn a_profile_that_fails_or_does_more_than_read_is_refused_when_it_is_loaded() {
         assert!(refused.contains("[contacts]") && refused.contains(word), "{select}: {refused}");
     }
     assert_eq!(std::fs::read(&fixture.store).unwrap(), before);
+}
+
+#[test]
+fn a_nul_that_would_hide_the_end_of_a_select_is_refused_when_the_profile_is_loaded() {
+    for select in ["SELECT uid AS id, nick AS name FROM user\\u0000 WHERE no such", "\\u0000"] {
+        let refused =
+            Profile::parse(&format!("[contacts]\nselect = \"{select}\"")).err().unwrap().to_string();
+        assert!(refused.contains("[contacts]") && refused.contains("NUL"), "{refused}");
+    }
 }
 
 #[test]

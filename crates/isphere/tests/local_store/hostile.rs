@@ -12,6 +12,7 @@ const ALL: MessageQuery<'_> = MessageQuery {
     since_ms: None,
     limit: 3,
     after: None,
+    until: None,
 };
 
 /// Ids that break lines, hide something, or are too long, of each type that SQLite has.

@@ -33,6 +33,7 @@ async fn messages(source: &LocalReadonly, conversation_id: &str) -> Vec<Message>
         since_ms: None,
         limit: 50,
         after: None,
+        until: None,
     };
     let page = source.messages(&query).await.unwrap_or_else(|error| panic!("{error}"));
     page.items.into_iter().map(|positioned| positioned.item).collect()
@@ -157,7 +158,7 @@ async fn a_table_of_messages_for_each_month() {
     };
     let (_fixture, source, inspection, profile) = proposed(&(month(1, 0) + &month(2, 1) + &month(3, 2)));
     assert_eq!(inspection.tables.len(), 1);
-    assert_eq!((inspection.tables[0].split, inspection.tables[0].rows), (Some(3), 3));
+    assert_eq!((inspection.tables[0].parts.len(), inspection.tables[0].rows), (3, 3));
     assert!(
         profile.contains("# - im_msg_[0-9]*: 3 tables, 3 rows; guid (text), talker (text), body (blob), "),
         "{profile}"
@@ -186,6 +187,84 @@ async fn messages_alone_and_files_without_an_id_of_their_own() {
     let file = &files.items[0].item;
     assert_eq!((file.file_id.as_str(), file.size_bytes, file.created_ms), ("1", Some(12), Some(CREATED_MS)));
     assert!(profile.contains("No table was recognised as contacts"), "{profile}");
+}
+
+/// A month of messages with one in each of these conversations.
+fn month(number: u32, conversations: &[&str]) -> String {
+    let table = format!("im_msg_2024{number:02}");
+    let row = |(at, talker)| {
+        format!("INSERT INTO {table} VALUES ('k{number}-{at}', '{talker}', 'hi', 170416464{at});")
+    };
+    let rows: Vec<String> = conversations.iter().enumerate().map(row).collect();
+    format!("CREATE TABLE {table}(guid TEXT, talker TEXT, body TEXT, ts INTEGER); {}", rows.join(" "))
+}
+
+async fn conversation(source: &LocalReadonly, id: &str) -> (String, ConversationType, Option<String>) {
+    let found = source.conversation(id).await.unwrap().unwrap_or_else(|| panic!("no conversation {id}"));
+    (found.display_name, found.conversation_type, found.peer_id)
+}
+
+const PEOPLE_AND_GROUPS: &str =
+    "CREATE TABLE contacts(id TEXT, name TEXT); CREATE TABLE groups(id TEXT, name TEXT);
+    INSERT INTO contacts VALUES ('u1', '张三'); INSERT INTO groups VALUES ('g1', '项目群');";
+
+#[tokio::test]
+async fn without_a_table_of_conversations_groups_and_people_are_those_of_messages_split_by_month() {
+    let (fixture, source, _, profile) =
+        proposed(&(month(1, &["u1"]) + &month(2, &["g1"]) + PEOPLE_AND_GROUPS));
+    let group = conversation(&source, "g1").await;
+    assert_eq!(group, ("项目群".to_owned(), ConversationType::Group, Some("g1".to_owned())), "{profile}");
+    let person = conversation(&source, "u1").await;
+    assert_eq!(person, ("张三".to_owned(), ConversationType::Direct, Some("u1".to_owned())));
+    fixture.writer().execute_batch(&month(3, &["u1"])).unwrap();
+    assert_eq!(messages(&source, "u1").await.len(), 2);
+}
+
+#[tokio::test]
+async fn without_people_too_the_conversations_are_those_that_the_months_name() {
+    let (_fixture, source, _, profile) = proposed(&(month(1, &["a", "b"]) + &month(2, &["b", "c"])));
+    for id in ["a", "b", "c"] {
+        let expected = (id.to_owned(), ConversationType::Direct, None);
+        assert_eq!(conversation(&source, id).await, expected, "{profile}");
+    }
+    assert!(source.conversation("d").await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn conversations_that_one_table_of_messages_names_get_the_names_of_groups_and_people() {
+    let (_fixture, source, _, profile) = proposed(
+        &("CREATE TABLE messages(id TEXT, conversation_id TEXT, content TEXT);
+           INSERT INTO messages VALUES ('m1', 'u1', 'x'), ('m2', 'g1', 'y'), ('m3', 'z', 'z');"
+            .to_owned()
+            + PEOPLE_AND_GROUPS),
+    );
+    for (id, name, kind, peer) in [
+        ("u1", "张三", ConversationType::Direct, Some("u1")),
+        ("g1", "项目群", ConversationType::Group, Some("g1")),
+        ("z", "z", ConversationType::Direct, None),
+    ] {
+        let expected = (name.to_owned(), kind, peer.map(str::to_owned));
+        assert_eq!(conversation(&source, id).await, expected, "{profile}");
+    }
+}
+
+#[test]
+fn tables_that_were_not_recognised_are_listed_apart_and_no_list_is_empty() {
+    let look = |statements: &str| propose(&inspect(&Fixture::new(statements, "").store).unwrap());
+    let profile =
+        look("CREATE TABLE contacts(id TEXT, name TEXT); CREATE TABLE secrets(pin TEXT, hint TEXT);");
+    let (read, not_read) = profile.split_once("not recognised, and are not read").unwrap();
+    assert!(read.contains("# - contacts") && !read.contains("secrets"), "{profile}");
+    assert!(not_read.contains("# - secrets: 0 rows; pin (null), hint (null)"), "{profile}");
+    assert!(!look("CREATE TABLE contacts(id TEXT, name TEXT)").contains("not recognised, and"));
+    let empty = look("PRAGMA user_version = 1");
+    assert!(empty.contains("has no tables") && !empty.contains("that are read"), "{empty}");
+    for profile in [profile, empty] {
+        let lines: Vec<&str> = profile.lines().collect();
+        let dangling = lines.windows(2).find(|pair| pair[0].ends_with(':') && !pair[1].starts_with("# - "));
+        assert_eq!(dangling, None, "{profile}");
+        assert!(!profile.contains(": ."), "{profile}");
+    }
 }
 
 #[test]

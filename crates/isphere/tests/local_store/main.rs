@@ -3,6 +3,7 @@
 #![allow(clippy::cast_possible_wrap, clippy::cast_possible_truncation, reason = "small numbers")]
 
 mod bad_input;
+mod doctor;
 mod hostile;
 mod inspecting;
 mod reading;

@@ -13,6 +13,7 @@ const ALL: MessageQuery<'_> = MessageQuery {
     since_ms: None,
     limit: 200,
     after: None,
+    until: None,
 };
 
 fn lookup(query: &str) -> Lookup<'_> {
@@ -47,6 +48,35 @@ async fn people_are_found_the_best_first_and_those_who_left_only_on_request() {
         .map(|hit| hit.item.item.display_name)
         .collect();
     assert_eq!(names, ["张三", "张三丰"]);
+}
+
+#[tokio::test]
+async fn a_keyword_behind_more_messages_than_a_page_searches_is_found_on_the_next() {
+    let statements = format!(
+        "{SCHEMA} WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+         INSERT INTO msg SELECT 'm' || i, 'c1', 1, '张三', 1, iif(i = 0, '会议', '午饭'), 1700000000000 + i, NULL, 0 FROM n;"
+    );
+    let fixture = Fixture::new(&statements, super::support::PROFILE);
+    let source = fixture.source();
+    let query = MessageQuery { keyword: Some("会议"), ..ALL };
+    let first = source.messages(&query).await.unwrap();
+    assert!(first.items.is_empty() && first.next.is_some());
+    assert_eq!(first.warnings[0].code, "SEARCH_WITHOUT_INDEX");
+    let second = source.messages(&MessageQuery { after: first.next.as_deref(), ..query }).await.unwrap();
+    assert_eq!((second.items[0].item.message_id.as_str(), second.next), ("m0", None));
+}
+
+#[tokio::test]
+async fn a_keyword_search_without_time_gives_up_and_goes_on_with_fewer_until_all_is_found() {
+    let fixture = Fixture::chat(1_500);
+    let source = fixture.source();
+    let query = MessageQuery { keyword: Some("99条"), limit: 4, ..ALL };
+    let late = MessageQuery { until: Some(tokio::time::Instant::now()), ..query };
+    let first = source.messages(&late).await.unwrap();
+    assert!(first.items.is_empty() && first.next.is_some(), "all at once is too much");
+    let found = message_ids(&source, late).await;
+    assert_eq!(found.len(), 30);
+    assert_eq!(found, message_ids(&source, query).await);
 }
 
 #[tokio::test]

@@ -103,6 +103,7 @@ async fn read_everything(source: &LocalReadonly) -> usize {
         since_ms: None,
         limit: 7,
         after: None,
+        until: None,
     };
     let messages = all_pages(async |after| source.messages(&MessageQuery { after, ..query }).await).await;
     messages.len()
@@ -189,6 +190,7 @@ async fn reading_goes_on_while_the_client_writes_starts_and_ends() {
                 since_ms: None,
                 limit: 200,
                 after: None,
+                until: None,
             };
             // A writer that commits all the time may keep a reader out; that is said, and never half a page.
             match source.messages(&query).await {
@@ -223,6 +225,7 @@ async fn a_busy_writer_is_never_taken_for_a_dead_one() {
                 since_ms: None,
                 limit: 200,
                 after: None,
+                until: None,
             };
             match source.messages(&query).await {
                 Ok(page) => {

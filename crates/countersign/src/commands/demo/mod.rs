@@ -70,6 +70,7 @@ impl Demo {
         let log_in = format!("{} / {}", hotel::PERSON, password.expose());
         print::line(&introduction(&database, &stdio_config, &reachable(bound), &secret, &log_in))?;
         let beside = isphere.router(ISPHERE_PATH, server.bearer());
+        tracing::info!("listening on http://{bound}{ISPHERE_PATH}");
         server.http(listener, bound, beside).await;
         isphere.end().await;
         hotel.db.close().await;

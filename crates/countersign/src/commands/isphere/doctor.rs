@@ -1,12 +1,12 @@
 //! `countersign isphere doctor`
 
 use clap::Args;
-use govern::{clock::Clock, language::Language};
+use govern::{clock::Clock, http::session_end_signal, language::Language};
 use isphere::doctor::{Finding, State, examine};
 
 use crate::{
     commands::CommandError,
-    config::{Config, language},
+    config::{Config, IsphereFlags, language},
     print,
 };
 
@@ -16,6 +16,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign isphere doctor --language en")]
 pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(super) flags: IsphereFlags,
     /// zh-CN or en [default: that of the configuration]
     #[arg(long, value_parser = language)]
     language: Option<Language>,
@@ -28,7 +30,11 @@ impl Doctor {
     pub(crate) async fn run(self, config: &Config) -> Result<(), CommandError> {
         let mut settings = config.isphere.clone();
         settings.language = self.language.unwrap_or(settings.language);
-        let findings = examine(&settings, &config.policy, &Clock::System).await;
+        let end = session_end_signal();
+        let findings = tokio::select! {
+            findings = examine(&settings, &config.policy, &Clock::System) => findings,
+            () = end => return Err(CommandError::BrokenOff),
+        };
         if self.json {
             print::json(&findings)?;
         } else {

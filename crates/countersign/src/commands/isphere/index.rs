@@ -11,7 +11,7 @@ use isphere::{
     },
 };
 
-use crate::{commands::CommandError, print};
+use crate::{commands::CommandError, config::IsphereFlags, print};
 
 /// Build the search index of the local store, or bring it up to date
 ///
@@ -20,6 +20,8 @@ use crate::{commands::CommandError, print};
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign isphere index --config countersign.toml")]
 pub(crate) struct Index {
+    #[command(flatten)]
+    pub(super) flags: IsphereFlags,
     /// Empty the index and build it anew, also when its file is damaged
     ///
     /// Then all messages are found as they are now: those that were edited or moved after they were indexed, too. Until it

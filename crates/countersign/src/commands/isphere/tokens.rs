@@ -10,6 +10,7 @@ use isphere::settings::Settings;
 
 use crate::{
     commands::{CommandError, not_blank},
+    config::IsphereFlags,
     print,
 };
 
@@ -17,6 +18,8 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign isphere tokens add --name agent --scope read")]
 pub(crate) struct Tokens {
+    #[command(flatten)]
+    pub(super) flags: IsphereFlags,
     #[command(subcommand)]
     action: Action,
 }
@@ -29,7 +32,7 @@ enum Action {
         /// Its name, which is the operator in the audit trail
         #[arg(long, value_parser = not_blank)]
         name: String,
-        /// What it may do: read (search, receive), send (preview and send)
+        /// What it may do: read (search, receive) or send (preview and send); give it twice for both
         #[arg(long = "scope", value_name = "SCOPE", required = true, value_parser = ["read", "send"])]
         scopes: Vec<String>,
     },

@@ -1,7 +1,7 @@
 //! The client's local store: an SQLite file of unknown layout, read through a profile and never changed.
 //!
 //! `mod` ([`LocalReadonly`], the source) → `index` (when it was built), `scan` (searches), `timeline` (messages and files by
-//! time), `download` →
+//! time), `download`, `survey` (what the doctor counts) →
 //! `reader` (rows) → `store` (connections, interrupts) → `open` (the file), `projection` (the profile's SELECTs).
 
 mod download;
@@ -15,6 +15,7 @@ mod projection;
 mod reader;
 mod scan;
 mod store;
+pub mod survey;
 pub mod time;
 mod timeline;
 mod value;
@@ -32,7 +33,7 @@ use self::index::{Entry, Index, IndexError, MessagesAsked, Place, Space, usable}
 use self::profile::Table;
 use self::reader::Rows;
 use self::scan::{Found, Scan};
-use self::timeline::{Position, Run, Timeline};
+use self::timeline::{Needle, Position, Run, Timeline};
 use super::{Answer, Download, FileQuery, Hit, Lookup, MessageQuery, Page, Positioned, Source, SourceError};
 use crate::model::{Contact, Conversation, FileEntry, Group, LONGEST_ID, Message, SourceName, Warning};
 use crate::search::fold;
@@ -51,6 +52,10 @@ struct Opened {
     index: Option<Index>,
 }
 
+/// Messages whose texts are searched for one page without an index: few enough that this takes little longer than the look at
+/// the times of all messages that comes before it.
+const MOST_SEARCHED: usize = 200_000;
+
 /// Messages behind the index that are read with every question before the caller is told.
 const MAX_BEHIND: usize = 5_000;
 
@@ -58,14 +63,13 @@ const MAX_BEHIND: usize = 5_000;
 /// `.profile.toml` is taken; without a folder of files, the one that ends in `.files`, when it is there.
 pub fn open_configured(settings: &settings::LocalReadonly) -> Result<Store, StoreError> {
     let path = settings.store.as_ref().ok_or(StoreError::NotConfigured)?;
-    let beside = |ending: &str| path.with_extension(ending);
     if !path.exists() {
         return Err(StoreError::NotThere);
     }
-    let profile = Profile::load(&settings.profile.clone().unwrap_or_else(|| beside("profile.toml")))?;
-    let files: Option<PathBuf> =
-        settings.files_dir.clone().or_else(|| Some(beside("files")).filter(|dir| dir.is_dir()));
-    Store::open(path, profile, files.as_deref())
+    let profile_path = settings.profile_path(path);
+    let profile = Profile::load(&profile_path)
+        .map_err(|fault| StoreError::from(fault).in_profile(Some(&profile_path)))?;
+    Store::open(path, profile, settings.files_folder(path).as_deref())
 }
 
 impl LocalReadonly {
@@ -185,7 +189,11 @@ impl Source for LocalReadonly {
                 table: Table::Messages,
                 equal: query.conversation_id.map(|id| ("conversation", id.to_owned())).into_iter().collect(),
                 conversation_type: query.conversation_type,
-                needle: query.keyword.map(|keyword| fold(keyword).into_owned()),
+                needle: query.keyword.map(|keyword| Needle {
+                    folded: fold(keyword).into_owned(),
+                    most_searched: MOST_SEARCHED,
+                    until: query.until,
+                }),
                 since_ms: query.since_ms,
                 limit: query.limit,
                 after,
@@ -286,7 +294,7 @@ fn indexed_messages(
     let asked = MessagesAsked {
         conversation_id: timeline.equal.first().map(|(_, id)| id.as_str()),
         conversation_type: timeline.conversation_type,
-        keyword: timeline.needle.as_deref(),
+        keyword: timeline.needle.as_ref().map(|needle| needle.folded.as_str()),
         since_ms: timeline.since_ms,
         before: place,
         limit: timeline.limit + 1,
@@ -312,7 +320,7 @@ fn found_page<T>(found: Found<T>, warning: Option<Warning>) -> Page<Hit<T>> {
 fn run_page<T>(run: Run<T>) -> Page<T> {
     let warnings = if run.left_out > 0 { vec![rows_left_out(run.left_out)] } else { Vec::new() };
     let items = run.items.into_iter().map(|(item, position)| Positioned { item, position: position.word() });
-    page(items.collect(), run.more, warnings)
+    Page { items: items.collect(), next: run.next.map(|position| position.word()), warnings }
 }
 
 fn page<T>(items: Vec<Positioned<T>>, more: bool, warnings: Vec<Warning>) -> Page<T> {
@@ -321,7 +329,7 @@ fn page<T>(items: Vec<Positioned<T>>, more: bool, warnings: Vec<Warning>) -> Pag
 }
 
 fn without_index(unusable: &IndexError) -> Warning {
-    Warning::new("SEARCH_WITHOUT_INDEX", format!("the whole store was read for this search: {unusable}"))
+    Warning::new("SEARCH_WITHOUT_INDEX", format!("the store itself was read for this search: {unusable}"))
 }
 
 fn rows_left_out(rows: usize) -> Warning {

@@ -11,17 +11,21 @@
 //! text = "gbk"                    # the encoding of BLOB bodies: utf8, utf16le, gbk
 //! ```
 
+mod error;
+
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use jiff::tz::Offset;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 
+pub use self::error::{ProfileError, SectionFault};
 use super::time::{TimeUnit, parse_offset};
 use super::value::BlobText;
 use crate::model::{ContentType, ConversationType};
+use crate::regular_file;
 
 /// The largest profile, in bytes.
 const MAX_PROFILE_BYTES: u64 = 1 << 20;
@@ -81,6 +85,11 @@ impl Table {
         }
     }
 
+    /// All of its columns, in the order in which they are read.
+    pub fn columns(self) -> impl Iterator<Item = &'static str> {
+        self.required().iter().chain(self.optional()).copied()
+    }
+
     /// Those of its columns that hold a time.
     pub fn times(self) -> &'static [&'static str] {
         match self {
@@ -92,46 +101,13 @@ impl Table {
     }
 }
 
-/// Why a profile cannot be used. Each names the section and what to change.
-#[derive(Debug, Error)]
-pub enum ProfileError {
-    /// The file cannot be read.
-    #[error("the profile cannot be read; propose one with `countersign isphere inspect`")]
-    Unreadable(#[source] std::io::Error),
-    /// It is larger than any profile is.
-    #[error("the profile is larger than 1 MiB; it is not a profile")]
-    TooLarge,
-    /// Not TOML, or with an unknown key or word.
-    #[error("the profile is not valid: {0}")]
-    Syntax(#[from] toml::de::Error),
-    /// It reads nothing.
-    #[error("the profile has no section; add at least [contacts] or [messages]")]
-    Empty,
-    /// A value of a section is wrong.
-    #[error("[{}] of the profile: {what}", .table.name())]
-    Section {
-        /// The section.
-        table: Table,
-        /// What is wrong and what to change.
-        what: String,
-    },
-    /// The zone is none.
-    #[error("`timezone` of the profile must be `UTC` or an offset like `+08:00`")]
-    Timezone,
-}
-
-impl ProfileError {
-    pub(super) fn section(table: Table, what: impl Into<String>) -> Self {
-        Self::Section { table, what: what.into() }
-    }
-}
-
 /// How a store is read.
 #[derive(Clone, Debug)]
 pub struct Profile {
     sections: BTreeMap<Table, Section>,
     zone: Offset,
     digest: String,
+    path: Option<PathBuf>,
 }
 
 /// How one canonical table is read.
@@ -169,11 +145,12 @@ struct Document {
 impl Profile {
     /// Reads a profile from its file.
     pub fn load(path: &Path) -> Result<Self, ProfileError> {
-        let size = std::fs::metadata(path).map_err(ProfileError::Unreadable)?.len();
-        if size > MAX_PROFILE_BYTES {
-            return Err(ProfileError::TooLarge);
-        }
-        Self::parse(&std::fs::read_to_string(path).map_err(ProfileError::Unreadable)?)
+        let text = regular_file::read_text(path, MAX_PROFILE_BYTES).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => ProfileError::TooLarge,
+            _ => ProfileError::Unreadable(error),
+        })?;
+        let profile = Self::parse(&text)?;
+        Ok(Self { path: Some(path.to_owned()), ..profile })
     }
 
     /// Reads a profile. Its SELECTs are checked against the store when that is opened.
@@ -198,7 +175,7 @@ impl Profile {
             section.check(*table)?;
         }
         let digest = hex(&Sha256::digest(text.as_bytes()));
-        Ok(Self { sections, zone: zone.ok_or(ProfileError::Timezone)?, digest })
+        Ok(Self { sections, zone: zone.ok_or(ProfileError::Timezone)?, digest, path: None })
     }
 
     /// The section of this table, when the profile has one.
@@ -214,6 +191,11 @@ impl Profile {
     /// The zone of written times without an offset.
     pub(super) fn zone(&self) -> Offset {
         self.zone
+    }
+
+    /// The file that it was read from.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// SHA-256 of the profile's text, in hex.
@@ -238,24 +220,25 @@ impl Section {
     }
 
     fn check(&self, table: Table) -> Result<(), ProfileError> {
-        let refuse = |what: String| Err(ProfileError::section(table, what));
-        match (&self.tables, self.select.contains("{table}")) {
-            (Some(_), false) => return refuse("`tables` is set, so `select` must read FROM {table}".into()),
-            (None, true) => {
-                return refuse("`select` reads {table}, so `tables` must say which, like \"msg_20*\"".into());
+        let refuse = |fault: SectionFault| Err(ProfileError::section(table, fault));
+        for (key, text) in [("select", Some(&self.select)), ("tables", self.tables.as_ref())] {
+            if text.is_some_and(|text| text.contains('\0')) {
+                return refuse(SectionFault::Nul(key));
             }
+        }
+        match (&self.tables, self.select.contains("{table}")) {
+            (Some(_), false) => return refuse(SectionFault::TablesUnused),
+            (None, true) => return refuse(SectionFault::TablesMissing),
             (Some(_), true) if !matches!(table, Table::Messages | Table::Files) => {
-                return refuse(
-                    "only messages and files may be split into `tables`; use UNION ALL here".into(),
-                );
+                return refuse(SectionFault::NotSplittable);
             }
             _ => {}
         }
         if let Some(column) = self.time.keys().find(|column| !table.times().contains(&column.as_str())) {
-            return refuse(format!(
-                "`time` names `{column}`, but the times are: {}",
-                table.times().join(", ")
-            ));
+            return refuse(SectionFault::NotATime {
+                column: column.clone(),
+                times: table.times().join(", "),
+            });
         }
         for (stored, word) in &self.types {
             let (known, words) = match table {
@@ -263,10 +246,11 @@ impl Section {
                     (parse_content_type(word).is_some(), "text, image, file, rich, notify, unknown")
                 }
                 Table::Conversations => (parse_conversation_type(word).is_some(), "direct, group, system"),
-                _ => return refuse("`types` belongs to messages and conversations only".into()),
+                _ => return refuse(SectionFault::NoTypesHere),
             };
             if !known {
-                return refuse(format!("`types` says \"{stored}\" = \"{word}\", but the words are: {words}"));
+                let (stored, word) = (stored.clone(), word.clone());
+                return refuse(SectionFault::UnknownType { stored, word, words });
             }
         }
         Ok(())
@@ -324,6 +308,11 @@ mod tests {
         assert!(refusal("[messages]\nselect = ''\ntime = {created = 'months'}").contains("unix_ms"));
         assert!(refusal("[messages]\nselect = ''\ntypes = {1 = 'picture'}").contains("image"));
         assert!(refusal("[files]\nselect = ''\ntypes = {1 = 'image'}").contains("conversations only"));
+        assert!(refusal("[files]\nselect = \"SELECT 1\\u0000\"").contains("`select` has a NUL"));
+        assert!(
+            refusal("[files]\nselect = 'SELECT 1 FROM {table}'\ntables = \"a\\u0000*\"")
+                .contains("`tables` has a NUL")
+        );
     }
 
     #[test]

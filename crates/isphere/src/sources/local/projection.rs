@@ -6,7 +6,7 @@ use std::fmt::Write;
 use rusqlite::{Connection, ErrorCode, Statement};
 
 use super::error::StoreError;
-use super::profile::{ProfileError, Section, Table};
+use super::profile::{ProfileError, Section, SectionFault, Table};
 
 /// The most tables that one section may be split into: a century of months, and then some.
 const MAX_PARTS: usize = 2_000;
@@ -33,17 +33,19 @@ impl Projection {
         let select = select.trim().trim_end_matches(';');
         let statement = prepare(connection, table, select)?;
         if !statement.readonly() || statement.column_count() == 0 {
-            return Err(ProfileError::section(table, "`select` must be a SELECT").into());
+            return Err(ProfileError::section(table, SectionFault::NotASelect).into());
         }
         if statement.parameter_count() > 0 {
-            return Err(
-                ProfileError::section(table, "`select` has a parameter; write the value itself").into()
-            );
+            return Err(ProfileError::section(table, SectionFault::Parameter).into());
+        }
+        // SQLite takes the end of the text for the end of a comment. Nothing else hides a parenthesis too many.
+        if connection.prepare(&format!("{select}\n)")).is_ok() {
+            return Err(ProfileError::section(table, SectionFault::OpenComment).into());
         }
         let yields: Vec<String> = statement.column_names().into_iter().map(str::to_lowercase).collect();
         check_columns(table, section, &yields)?;
         let mut sql = String::from("SELECT ");
-        for (at, column) in table.required().iter().chain(table.optional()).enumerate() {
+        for (at, column) in table.columns().enumerate() {
             let comma = if at == 0 { "" } else { ", " };
             let value =
                 if yields.iter().any(|name| name == column) { quoted(column) } else { "NULL".to_owned() };
@@ -73,8 +75,7 @@ pub(super) fn parts(
     )?;
     let names: Vec<String> = statement.query_map([pattern], |row| row.get(0))?.collect::<Result<_, _>>()?;
     if names.len() > MAX_PARTS {
-        let what = format!("`tables` fits more than {MAX_PARTS} tables; make the pattern narrower");
-        return Err(ProfileError::section(table, what).into());
+        return Err(ProfileError::section(table, SectionFault::TooManyTables(MAX_PARTS)).into());
     }
     Ok(names)
 }
@@ -86,40 +87,34 @@ pub(super) fn quoted(name: &str) -> String {
 
 fn prepare<'c>(connection: &'c Connection, table: Table, sql: &str) -> Result<Statement<'c>, StoreError> {
     connection.prepare(sql).map_err(|error| {
-        let what = match &error {
-            rusqlite::Error::MultipleStatement => {
-                "`select` holds more than one statement; leave one".to_owned()
-            }
-            rusqlite::Error::SqlInputError { msg, .. } => format!("`select` fails: {msg}"),
+        let fault = match &error {
+            rusqlite::Error::MultipleStatement => SectionFault::SeveralStatements,
+            rusqlite::Error::SqlInputError { msg, .. } => SectionFault::Fails(msg.clone()),
             _ if error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied) => {
-                "`select` does more than read tables (ATTACH, PRAGMA and writes are refused)".to_owned()
+                SectionFault::MoreThanReads
             }
-            _ => return StoreError::of(error),
+            _ => return StoreError::of(error).in_select(table),
         };
-        ProfileError::section(table, what).into()
+        ProfileError::section(table, fault).into()
     })
 }
 
 fn check_columns(table: Table, section: &Section, yields: &[String]) -> Result<(), ProfileError> {
+    let refuse = |fault: SectionFault| Err(ProfileError::section(table, fault));
     let has = |column: &str| yields.iter().any(|name| name == column);
     let missing: Vec<&str> = table.required().iter().copied().filter(|column| !has(column)).collect();
     if !missing.is_empty() {
-        return Err(ProfileError::section(
-            table,
-            format!("`select` yields no column {}", missing.join(", ")),
-        ));
+        return refuse(SectionFault::MissingColumns(missing.join(", ")));
     }
-    let known = || table.required().iter().chain(table.optional());
-    if let Some(column) = yields.iter().find(|column| !known().any(|name| name == column)) {
-        let names = known().copied().collect::<Vec<_>>().join(", ");
-        let what = format!("`select` yields `{column}`, but the columns are: {names}");
-        return Err(ProfileError::section(table, what));
+    if let Some(column) = yields.iter().find(|column| !table.columns().any(|name| name == *column)) {
+        let columns = table.columns().collect::<Vec<_>>().join(", ");
+        return refuse(SectionFault::UnknownColumn { column: column.clone(), columns });
+    }
+    if let Some((_, column)) = yields.iter().enumerate().find(|(at, column)| yields[..*at].contains(column)) {
+        return refuse(SectionFault::ColumnTwice(column.clone()));
     }
     match table.times().iter().find(|column| has(column) && !section.time.contains_key(**column)) {
-        Some(column) => Err(ProfileError::section(
-            table,
-            format!("`time` must name the unit of `{column}`, like \"unix_ms\""),
-        )),
+        Some(column) => refuse(SectionFault::NoUnit((*column).to_owned())),
         None => Ok(()),
     }
 }

@@ -9,9 +9,10 @@ use jiff::tz::Offset;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Row, ToSql};
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use super::error::StoreError;
-use super::profile::{ProfileError, Section, Table, hex};
+use super::profile::{Section, SectionFault, Table, hex};
 use super::projection::Projection;
 use super::store::{FilesFolder, Lease, Store};
 use super::time::TimeUnit;
@@ -30,6 +31,8 @@ pub struct Reader {
     store: Store,
     /// Some until it is dropped.
     lease: Option<Lease>,
+    /// Becomes true when nobody waits any more.
+    stop: Option<Arc<AtomicBool>>,
 }
 
 impl Reader {
@@ -37,12 +40,35 @@ impl Reader {
     pub(super) fn new(store: Store, stop: Option<Arc<AtomicBool>>) -> Result<Self, StoreError> {
         let lease = store.lease()?;
         lease.connection.execute_batch("BEGIN")?;
-        if let Some(stop) = stop {
-            // Not `sqlite3_interrupt`, which does nothing to a statement that is about to start.
-            let stopped = move || stop.load(Ordering::Relaxed);
-            lease.connection.progress_handler(STEPS_BETWEEN_LOOKS, Some(stopped))?;
+        let reader = Self { store, lease: Some(lease), stop };
+        reader.stop_at(None)?;
+        Ok(reader)
+    }
+
+    /// Does `work`, but no longer than until this time; none when it was not done by then.
+    pub(super) fn until<T>(
+        &self,
+        until: Option<Instant>,
+        work: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        self.stop_at(until)?;
+        let done = work();
+        self.stop_at(None)?;
+        match done {
+            Err(StoreError::Interrupted) if until.is_some_and(|until| Instant::now() >= until) => Ok(None),
+            done => done.map(Some),
         }
-        Ok(Self { store, lease: Some(lease) })
+    }
+
+    /// From now on, statements end with an error at this time, and when nobody waits any more.
+    fn stop_at(&self, until: Option<Instant>) -> Result<(), StoreError> {
+        let stop = self.stop.clone();
+        let is_over = move || {
+            stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
+                || until.is_some_and(|until| Instant::now() >= until)
+        };
+        // Not `sqlite3_interrupt`, which does nothing to a statement that is about to start.
+        Ok(self.connection().progress_handler(STEPS_BETWEEN_LOOKS, Some(is_over))?)
     }
 
     /// Visits all contacts in the order of their ids' letters, until the visitor breaks off.
@@ -79,32 +105,27 @@ impl Reader {
         visit: &mut dyn FnMut(i64, Message) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         let Some(projection) = self.numbered(part)? else { return Ok(()) };
-        let rows = self.rows(Table::Messages)?;
         // The first number has no lower bound: `seq > i64::MIN` would lose it.
         let (from, to) =
             (after_seq.map_or(i64::MIN, |seq| seq.saturating_add(1)), up_to_seq.unwrap_or(i64::MAX));
         let sql = format!("{} WHERE seq >= ?1 AND seq <= ?2 ORDER BY seq", projection.sql);
-        let mut statement = self.connection().prepare_cached(&sql)?;
-        let mut found = statement.query([from, to])?;
-        while let Some(row) = found.next()? {
-            let (Some(seq), Some(message)) = (integer(row.get_ref(SEQ)?), rows.message(row)?) else {
-                continue;
-            };
-            if visit(seq, message).is_break() {
-                break;
-            }
-        }
-        Ok(())
+        self.visit(Table::Messages, &sql, &[&from, &to], |rows, row| {
+            Ok(match (integer(row.get_ref(SEQ)?), rows.message(row)?) {
+                (Some(seq), Some(message)) => visit(seq, message),
+                _ => ControlFlow::Continue(()),
+            })
+        })
     }
 
     /// The message of this number, without attachments.
     pub fn message(&mut self, part: &str, seq: i64) -> Result<Option<Message>, StoreError> {
         let Some(projection) = self.numbered(part)? else { return Ok(None) };
-        let rows = self.rows(Table::Messages)?;
-        let mut statement =
-            self.connection().prepare_cached(&format!("{} WHERE seq = ?1", projection.sql))?;
-        let mut found = statement.query([seq])?;
-        Ok(found.next()?.map(|row| rows.message(row)).transpose()?.flatten())
+        let mut found = None;
+        self.visit(Table::Messages, &format!("{} WHERE seq = ?1", projection.sql), &[&seq], |rows, row| {
+            found = rows.message(row)?;
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found)
     }
 
     /// The attachments of messages, by the message's id; a message without any is not in it.
@@ -182,9 +203,15 @@ impl Reader {
     pub fn count_members(&mut self, group: &mut Group) -> Result<(), StoreError> {
         let projections = self.projections(Table::Members)?;
         let (None, Some(members)) = (group.member_count, projections.first()) else { return Ok(()) };
-        let Some(id) = self.typed(members, "\"group\"", &group.group_id)? else { return Ok(()) };
+        let fault = |error| self.fault(Table::Members, error);
+        let typed = self.typed(members, "\"group\"", &group.group_id).map_err(fault)?;
+        let Some(id) = typed else { return Ok(()) };
         let sql = format!("SELECT count(*) FROM ({}) WHERE \"group\" = ?1", members.sql);
-        let members: i64 = self.connection().prepare_cached(&sql)?.query_row([id], |row| row.get(0))?;
+        let counted: rusqlite::Result<i64> = self
+            .connection()
+            .prepare_cached(&sql)
+            .and_then(|mut count| count.query_row([id], |row| row.get(0)));
+        let members = counted.map_err(|error| fault(error.into()))?;
         group.member_count = u64::try_from(members).ok();
         Ok(())
     }
@@ -197,6 +224,11 @@ impl Reader {
     /// The folder of the client's files.
     pub(super) fn files(&self) -> Option<&FilesFolder> {
         self.store.files()
+    }
+
+    /// An error of reading this table, which names the section and the file of the profile when its SELECT is at fault.
+    pub(super) fn fault(&self, table: Table, error: StoreError) -> StoreError {
+        error.in_select(table).in_profile(self.store.profile().path())
     }
 
     /// The reason behind an error, with what the folder of the store says now.
@@ -246,8 +278,7 @@ impl Reader {
     fn numbered(&self, part: &str) -> Result<Option<Arc<Projection>>, StoreError> {
         let found = self.projections(Table::Messages)?.into_iter().find(|projection| projection.part == part);
         if found.as_ref().is_some_and(|projection| !projection.yields("seq")) {
-            let what = "`select` yields no `seq`, which an index needs; add `rowid AS seq`";
-            return Err(ProfileError::section(Table::Messages, what).into());
+            return Err(self.store.profile_fault(Table::Messages, SectionFault::NoSeq));
         }
         Ok(found)
     }
@@ -259,7 +290,8 @@ impl Reader {
         read: impl Fn(&Rows<'s>, &Row<'_>) -> Result<Option<T>, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         for projection in self.projections(table)? {
-            let Some(id) = self.typed(&projection, "id", id)? else { continue };
+            let typed = self.typed(&projection, "id", id).map_err(|error| self.fault(table, error))?;
+            let Some(id) = typed else { continue };
             let mut found = None;
             let sql = format!("{} WHERE id = ?1 LIMIT 1", projection.sql);
             self.visit(table, &sql, &[&id], |rows, row| {
@@ -297,14 +329,17 @@ impl Reader {
         mut visit: impl FnMut(&Rows<'s>, &Row<'_>) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let rows = self.rows(table)?;
-        let mut statement = self.connection().prepare_cached(sql)?;
-        let mut found = statement.query(values)?;
-        while let Some(row) = found.next()? {
-            if visit(&rows, row)?.is_break() {
-                break;
+        let mut visit_all = || -> Result<(), StoreError> {
+            let mut statement = self.connection().prepare_cached(sql)?;
+            let mut found = statement.query(values)?;
+            while let Some(row) = found.next()? {
+                if visit(&rows, row)?.is_break() {
+                    break;
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        };
+        visit_all().map_err(|error| self.fault(table, error))
     }
 }
 

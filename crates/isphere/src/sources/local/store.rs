@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use super::error::StoreError;
 use super::functions;
 use super::open::{Opener, Plan, settled};
-use super::profile::{Profile, ProfileError, Section, Table};
+use super::profile::{Profile, ProfileError, Section, SectionFault, Table};
 use super::projection::{Projection, parts};
 use super::reader::Reader;
 
@@ -77,9 +77,8 @@ impl Store {
         store.retry(None, &mut |reader| {
             for (table, section) in store.profile().sections() {
                 if reader.projections(table)?.is_empty() {
-                    let pattern = section.tables.as_deref().unwrap_or_default();
-                    let what = format!("`tables` = \"{pattern}\" fits no table of the store");
-                    return Err(ProfileError::section(table, what).into());
+                    let pattern = section.tables.clone().unwrap_or_default();
+                    return Err(store.profile_fault(table, SectionFault::NoTableFits(pattern)));
                 }
             }
             Ok(())
@@ -120,7 +119,7 @@ impl Store {
     }
 
     /// How the store is read.
-    pub(super) fn profile(&self) -> &Profile {
+    pub fn profile(&self) -> &Profile {
         &self.shared.profile
     }
 
@@ -182,10 +181,17 @@ impl Store {
         table: Table,
     ) -> Result<Vec<Arc<Projection>>, StoreError> {
         let Some(section) = self.profile().section(table) else { return Ok(Vec::new()) };
-        parts(connection, table, section)?
-            .into_iter()
-            .map(|part| self.projection(connection, table, section, part))
-            .collect()
+        parts(connection, table, section)
+            .and_then(|parts| {
+                let projection = |part| self.projection(connection, table, section, part);
+                parts.into_iter().map(projection).collect()
+            })
+            .map_err(|error| error.in_profile(self.profile().path()))
+    }
+
+    /// A fault of the profile's section.
+    pub(super) fn profile_fault(&self, table: Table, fault: SectionFault) -> StoreError {
+        StoreError::from(ProfileError::section(table, fault)).in_profile(self.profile().path())
     }
 
     fn projection(

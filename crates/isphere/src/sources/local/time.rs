@@ -6,6 +6,8 @@ use jiff::tz::{Offset, TimeZone};
 use rusqlite::types::{Value, ValueRef};
 use serde::Deserialize;
 
+use super::value::integer;
+
 /// The first time that counts, Unix milliseconds: the beginning of the year 1.
 pub const EARLIEST_MS: i64 = -62_135_596_800_000;
 /// The last time that counts, Unix milliseconds: the end of the year 9998. Clients write the year 9999 for "never".
@@ -86,6 +88,13 @@ impl TimeUnit {
         (EARLIEST_MS..=LATEST_MS).contains(&ms).then_some(ms)
     }
 
+    /// Whether the value is a time between 1995 and 2060: numbers of one unit are no such times in another. Seconds since
+    /// 2001 count from 2005 on, or small numbers would be times.
+    pub(super) fn is_plausible(self, value: ValueRef<'_>, zone: Offset) -> bool {
+        let from = if self == Self::MacAbsolute { YEAR_2005_MS } else { YEAR_1995_MS };
+        self.milliseconds(value, zone).is_some_and(|ms| (from..YEAR_2060_MS).contains(&ms))
+    }
+
     /// A value that stored times of `ms` and later are never below.
     pub(super) fn lower_bound(self, ms: i64) -> Value {
         match self.scale() {
@@ -139,6 +148,19 @@ impl Scale {
         let since_epoch = i128::from(ms) - i128::from(self.epoch_ms);
         let value = (since_epoch * i128::from(self.denominator)).div_euclid(i128::from(self.numerator));
         i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
+    }
+}
+
+const YEAR_1995_MS: i64 = 788_918_400_000;
+const YEAR_2005_MS: i64 = 1_104_537_600_000;
+const YEAR_2060_MS: i64 = 2_840_140_800_000;
+
+/// Whether a stored value says a time, in whatever unit: it is not NULL, not blank, and above 0.
+pub(super) fn is_set(value: ValueRef<'_>) -> bool {
+    match value {
+        ValueRef::Null => false,
+        ValueRef::Text(text) if text.trim_ascii().is_empty() => false,
+        other => integer(other).is_none_or(|number| number > 0),
     }
 }
 

@@ -8,13 +8,21 @@
 //! A position is the place in the order of all streams: (time, stream, stored value, number). It stays valid while rows
 //! arrive. Written times (ISO 8601) are in the order of their letters, as the store's index has them. A row that is none
 //! (its id is of no use), or whose position is too long for a cursor, is left out and counted.
+//!
+//! Texts are searched a slice of time at a time ([`slice`]).
+
+mod slice;
+
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Row, params_from_iter};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
+use self::slice::Slice;
 use super::error::StoreError;
 use super::index::Place;
 use super::profile::Table;
@@ -30,11 +38,21 @@ pub(super) struct Timeline {
     /// Only rows with these values in these columns.
     pub equal: Vec<(&'static str, String)>,
     pub conversation_type: Option<ConversationType>,
-    /// Only messages whose text holds this, folded.
-    pub needle: Option<String>,
+    /// Only messages whose text holds this.
+    pub needle: Option<Needle>,
     pub since_ms: Option<i64>,
     pub limit: usize,
     pub after: Option<Position>,
+}
+
+/// What is looked for in texts.
+#[derive(Clone, Debug)]
+pub(super) struct Needle {
+    pub folded: String,
+    /// At most so many rows, and those of the same time as the last, are searched for one page.
+    pub most_searched: usize,
+    /// When the search of more than a few rows stops, and the next page tries fewer.
+    pub until: Option<Instant>,
 }
 
 /// A place in the order of all streams.
@@ -47,6 +65,11 @@ pub(super) struct Position {
     dated: bool,
     stored: Stored,
     number: Stored,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slice: Option<Slice>,
+    /// From here, at most so many rows are searched at once, for a search of more was not done in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    most_searched: Option<usize>,
 }
 
 /// A value of SQLite that keeps every bit in JSON.
@@ -63,10 +86,11 @@ enum Stored {
 /// The longest position of a row, in bytes as a JSON string: with an id and the rest, it fits in a cursor.
 const LONGEST_POSITION: usize = 3_500;
 
-/// The rows of a page with the position after each, whether there are more, and how many were left out on the way.
+/// The rows of a page with the position after each, where to go on when there may be more, and how many rows were left
+/// out on the way.
 pub(super) struct Run<T> {
     pub items: Vec<(T, Position)>,
-    pub more: bool,
+    pub next: Option<Position>,
     pub left_out: usize,
 }
 
@@ -100,6 +124,20 @@ impl Position {
         if position.table == table.name() { Ok(position) } else { Err(StoreError::Position) }
     }
 
+    /// The place before all rows that are earlier than this time, and after all others.
+    fn before(table: Table, at_ms: i64) -> Self {
+        Self {
+            table: table.name().to_owned(),
+            at_ms,
+            part: String::new(),
+            dated: false,
+            stored: Stored::Null,
+            number: Stored::Integer(i64::MIN),
+            slice: None,
+            most_searched: None,
+        }
+    }
+
     /// The same place in the order of the index; none when the message has no number.
     pub fn place(&self) -> Option<Place> {
         match self.number {
@@ -119,15 +157,38 @@ impl Position {
 }
 
 impl Timeline {
-    /// Reads a page. `read` makes an item of a row.
+    /// Reads a page. `read` makes an item of a row. A search that is not done in time gives a page without items.
     pub fn read<'r, T>(
         &self,
         reader: &'r Reader,
         read: impl Fn(&Rows<'r>, &Row<'_>) -> Result<Option<T>, StoreError>,
     ) -> Result<Run<T>, StoreError> {
+        let slice = self.slice(reader)?;
+        let from_ms = slice.and_then(|slice| slice.from_ms);
+        let most_searched = self.after.as_ref().and_then(|position| position.most_searched);
+        let within = Self { since_ms: self.since_ms.max(from_ms), ..self.clone() };
+        let found = reader.until(self.until(), || within.read_all_rows(reader, &read))?;
+        let Some(mut run) = found else {
+            return Ok(Run { items: Vec::new(), next: Some(self.with_fewer()), left_out: 0 });
+        };
+        for position in run.items.iter_mut().map(|(_, position)| position).chain(&mut run.next) {
+            position.slice = slice;
+            position.most_searched = most_searched;
+        }
+        let beyond =
+            || from_ms.map(|from_ms| Position { most_searched, ..Position::before(self.table, from_ms) });
+        Ok(Run { next: run.next.or_else(beyond), ..run })
+    }
+
+    /// Reads a page from as many rows of each stream as it takes.
+    fn read_all_rows<'r, T>(
+        &self,
+        reader: &'r Reader,
+        read: &impl Fn(&Rows<'r>, &Row<'_>) -> Result<Option<T>, StoreError>,
+    ) -> Result<Run<T>, StoreError> {
         let mut rows = self.limit + 1;
         loop {
-            if let Some(run) = self.read_rows(reader, &read, rows)? {
+            if let Some(run) = self.read_rows(reader, read, rows)? {
                 return Ok(run);
             }
             rows = rows.saturating_mul(8);
@@ -144,14 +205,10 @@ impl Timeline {
         let projections = reader.projections(self.table)?;
         let rows = reader.rows(self.table)?;
         let (mut streams, mut statements) = (Vec::new(), Vec::new());
-        for projection in &projections {
-            let columns = Columns::of(self.table, projection, &rows);
-            for dated in [false, true] {
-                let stream = Stream { projection, columns, dated };
-                let Some((sql, values)) = self.sql(reader, &stream, most_rows)? else { continue };
-                statements.push((reader.connection().prepare_cached(&sql)?, values));
-                streams.push(stream);
-            }
+        for stream in self.streams(&projections, &rows) {
+            let Some((sql, values)) = self.sql(reader, &stream, most_rows)? else { continue };
+            statements.push((reader.connection().prepare_cached(&sql)?, values));
+            streams.push(stream);
         }
         let mut found = statements
             .iter_mut()
@@ -191,7 +248,17 @@ impl Timeline {
         }
         let is_cut = seen.iter().zip(&left_out).any(|(seen, left_out)| *seen == most_rows && *left_out > 0);
         let more = heads.iter().any(Option::is_some);
-        Ok((!is_cut).then(|| Run { items, more, left_out: left_out.iter().sum() }))
+        let next = items.last().filter(|_| more).map(|(_, position): &(T, Position)| position.clone());
+        Ok((!is_cut).then(|| Run { items, next, left_out: left_out.iter().sum() }))
+    }
+
+    /// The streams of all parts, in the order of positions.
+    fn streams<'a>(&self, projections: &'a [Arc<Projection>], rows: &Rows<'_>) -> Vec<Stream<'a>> {
+        let of_part = |projection: &'a Arc<Projection>| {
+            let columns = Columns::of(self.table, projection, rows);
+            [false, true].map(|dated| Stream { projection, columns, dated })
+        };
+        projections.iter().flat_map(of_part).collect()
     }
 
     /// The SQL of the first rows of a stream and its values; none when no row can fit.
@@ -201,7 +268,22 @@ impl Timeline {
         stream: &Stream<'_>,
         most_rows: usize,
     ) -> Result<Option<(String, Vec<Value>)>, StoreError> {
+        let Some(mut conditions) = self.conditions(reader, stream)? else { return Ok(None) };
+        if let Some(needle) = &self.needle {
+            let deleted = if stream.projection.yields("deleted") { "deleted" } else { "NULL" };
+            conditions.add(&format!("text_holds(text, {deleted}, ?)"), [Value::Text(needle.folded.clone())]);
+        }
         let Columns { time, number: (number, _), moment, .. } = stream.columns;
+        let order = time.filter(|_| stream.dated).map_or(moment, |(time, ..)| time);
+        let sql = format!(
+            "{} WHERE {} ORDER BY {order} DESC, {number} DESC LIMIT {most_rows}",
+            stream.projection.sql, conditions.text
+        );
+        Ok(Some((sql, conditions.values)))
+    }
+
+    /// Which rows of a stream may fit, whatever their texts are; none when no row can.
+    fn conditions(&self, reader: &Reader, stream: &Stream<'_>) -> Result<Option<Conditions>, StoreError> {
         let mut conditions = Conditions::default();
         for (column, text) in &self.equal {
             if !stream.projection.yields(column) {
@@ -222,29 +304,18 @@ impl Timeline {
                 [Value::Text(kind.as_str().to_owned())],
             );
         }
-        if let Some(needle) = &self.needle {
-            let deleted = if stream.projection.yields("deleted") { "deleted" } else { "NULL" };
-            conditions.add(&format!("text_holds(text, {deleted}, ?)"), [Value::Text(needle.clone())]);
-        }
         if let Some(since) = self.since_ms {
-            conditions.add(&format!("{moment} >= ?"), [Value::Integer(since)]);
+            conditions.add(&format!("{} >= ?", stream.columns.moment), [Value::Integer(since)]);
         }
-        let order = match (stream.dated, time) {
+        if let Some(slice) = self.after.as_ref().and_then(|position| position.slice) {
+            conditions.add(&format!("{} <= ?", stream.columns.moment), [Value::Integer(slice.to_ms)]);
+        }
+        match (stream.dated, stream.columns.time) {
             (true, None) => return Ok(None),
-            (true, Some((time, _, unit))) => {
-                self.dated_conditions(stream, time, unit, &mut conditions);
-                time
-            }
-            (false, _) => {
-                self.undated_conditions(stream, &mut conditions);
-                moment
-            }
-        };
-        let sql = format!(
-            "{} WHERE {} ORDER BY {order} DESC, {number} DESC LIMIT {most_rows}",
-            stream.projection.sql, conditions.text
-        );
-        Ok(Some((sql, conditions.values)))
+            (true, Some((time, _, unit))) => self.dated_conditions(stream, time, unit, &mut conditions),
+            (false, _) => self.undated_conditions(stream, &mut conditions),
+        }
+        Ok(Some(conditions))
     }
 
     fn dated_conditions(&self, stream: &Stream<'_>, time: &str, unit: TimeUnit, conditions: &mut Conditions) {
@@ -255,6 +326,7 @@ impl Timeline {
         }
         match self.left(stream) {
             Left::All => {}
+            Left::Nothing => conditions.add("FALSE", []),
             Left::After(position) => {
                 let (stored, number) = (Value::from(&position.stored), Value::from(&position.number));
                 conditions.add(&format!("{time} <= ?"), [stored.clone()]);
@@ -278,6 +350,7 @@ impl Timeline {
         }
         match self.left(stream) {
             Left::All => {}
+            Left::Nothing => conditions.add("FALSE", []),
             Left::After(position) => conditions.add(
                 &format!("({moment}, {}) < (?, ?)", stream.columns.number.0),
                 [Value::Integer(position.at_ms), Value::from(&position.number)],
@@ -293,7 +366,8 @@ impl Timeline {
         match place.cmp(&(position.part.as_str(), position.dated)) {
             std::cmp::Ordering::Equal => Left::After(position),
             std::cmp::Ordering::Less => Left::UpTo(position.at_ms),
-            std::cmp::Ordering::Greater => Left::UpTo(position.at_ms.saturating_sub(1)),
+            // Nothing is earlier than the rows without any time.
+            std::cmp::Ordering::Greater => position.at_ms.checked_sub(1).map_or(Left::Nothing, Left::UpTo),
         }
     }
 }
@@ -301,6 +375,7 @@ impl Timeline {
 /// What of a stream is still to be read.
 enum Left<'a> {
     All,
+    Nothing,
     After(&'a Position),
     /// This time and earlier.
     UpTo(i64),
@@ -360,6 +435,8 @@ impl Stream<'_> {
             dated: self.dated,
             stored,
             number: Stored::from(row.get_ref(self.columns.number.1)?),
+            slice: None,
+            most_searched: None,
         };
         Ok((at_ms, position))
     }
@@ -419,7 +496,7 @@ mod tests {
         let store = Store::open(&path, Profile::parse(PROFILE).unwrap(), None).unwrap();
         let reader = store.reader().unwrap();
         let first = timeline().read(&reader, Rows::message).unwrap();
-        assert!(first.more);
+        assert!(first.next.is_some());
         let later = Timeline { after: Some(first.items[0].1.clone()), ..timeline() };
         let since = Timeline { since_ms: Some(1_600_000_000_000), ..timeline() };
         // The reader refuses EXPLAIN, so another connection plans the same SQL.
@@ -445,5 +522,12 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn an_index_that_was_built_meanwhile_goes_on_where_a_page_without_it_stopped() {
+        let place = Position::before(Table::Messages, 7).place().unwrap();
+        let of = |at_ms, part: &str, seq| Place { at_ms, part: part.to_owned(), seq };
+        assert!(of(6, "m_2", i64::MAX) < place && place <= of(7, "", i64::MIN));
     }
 }

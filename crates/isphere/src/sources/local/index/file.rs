@@ -8,6 +8,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
+use govern::private::file_options;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
@@ -108,7 +109,7 @@ impl IndexFile {
     /// Opens an index to write it, and empties it when it is of another store, profile or version. The caller holds
     /// the lock.
     pub fn create(path: &Path, identity: &StoreIdentity) -> Result<Self, IndexError> {
-        let mut file = Self::of(Connection::open(path)?)?;
+        let mut file = Self::of(open_private(path)?)?;
         file.connection.pragma_update(None, "journal_mode", "WAL")?;
         file.connection.pragma_update(None, "synchronous", "NORMAL")?;
         if !file.is_of(identity)? {
@@ -127,7 +128,7 @@ impl IndexFile {
     /// Empties an index in one step, also when its file is damaged or is none, and opens it to write it. Those who have
     /// it open go on with the new state. The caller holds the lock.
     pub fn create_anew(path: &Path, identity: &StoreIdentity) -> Result<Self, IndexError> {
-        let connection = Connection::open(path)?;
+        let connection = open_private(path)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         // Looking at the file first keeps its journal mode, whatever is found (SQLITE_DBCONFIG_RESET_DATABASE).
         let _ = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()));
@@ -225,6 +226,12 @@ impl IndexFile {
             self.connection.prepare_cached("SELECT 1 FROM identity WHERE store = ?1 AND profile = ?2")?;
         Ok(statement.exists([&identity.path, &identity.profile_digest])?)
     }
+}
+
+/// Opens an index to write it; one that is made by that is its owner's alone, and SQLite makes -wal and -shm the same.
+fn open_private(path: &Path) -> Result<Connection, IndexError> {
+    drop(file_options().create(true).truncate(false).open(path)?);
+    Ok(Connection::open(path)?)
 }
 
 /// The postings of one chunk while it is built. A list that is sorted at the end is several times faster than a map.

@@ -28,6 +28,7 @@ pub use update::{Changes, Progress, Summary, rebuild, update};
 
 use self::file::IndexFile;
 use super::{Reader, StoreError, StoreIdentity};
+use crate::files::FileNumber;
 
 /// Connections that are kept while nobody uses them.
 const MAX_IDLE: usize = 4;
@@ -42,7 +43,7 @@ struct Shared {
     path: PathBuf,
     identity: StoreIdentity,
     /// Each with the number that the file had when it was opened.
-    idle: Mutex<Vec<(Option<u64>, IndexFile)>>,
+    idle: Mutex<Vec<(Option<FileNumber>, IndexFile)>>,
 }
 
 /// What the index answered, or why it cannot be used, so that the caller reads the store itself.
@@ -57,16 +58,6 @@ pub(super) fn usable<T>(answer: Result<T, IndexError>) -> Result<Result<T, Index
         }
         answer => Ok(answer),
     }
-}
-
-/// What tells a file from another one of the same name; nothing does on Windows, where an open file stays.
-fn file_number(path: &Path) -> Option<u64> {
-    let metadata = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let number = std::os::unix::fs::MetadataExt::ino(&metadata);
-    #[cfg(not(unix))]
-    let number = metadata.file_type().is_file().into();
-    Some(number)
 }
 
 /// Where the index of the local store is, in the state folder.
@@ -102,7 +93,7 @@ impl Index {
         question: impl FnOnce(&IndexFile) -> Result<T, IndexError>,
     ) -> Result<T, IndexError> {
         let idle = || self.shared.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = file_number(&self.shared.path);
+        let number = FileNumber::of(&self.shared.path);
         let kept = {
             let mut idle = idle();
             // The file may have been removed, or another one put in its place.

@@ -3,9 +3,10 @@
 mod entries;
 mod messages;
 
-use std::fs::{File, TryLockError};
+use std::fs::TryLockError;
 use std::path::Path;
 
+use govern::private::file_options;
 use serde::Serialize;
 
 use super::error::IndexError;
@@ -70,7 +71,7 @@ fn build(
         govern::private::make_folder(folder)?;
     }
     // Held until the file is closed, at the end of this function or of the process.
-    let lock = File::create(path.with_added_extension("lock"))?;
+    let lock = file_options().create(true).truncate(false).open(path.with_added_extension("lock"))?;
     lock.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => IndexError::Busy,
         TryLockError::Error(error) => IndexError::Folder(error),

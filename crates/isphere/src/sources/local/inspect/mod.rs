@@ -2,6 +2,7 @@
 //! proposing a profile for it. No value of a row is kept, except short words and small numbers that few rows share
 //! (types).
 
+mod conversations;
 mod propose;
 mod words;
 
@@ -17,8 +18,8 @@ pub use propose::propose;
 use super::error::StoreError;
 use super::open::{Opener, settled};
 use super::projection::quoted;
-use super::time::TimeUnit;
-use super::value::{BlobText, integer, text};
+use super::time::{TimeUnit, is_set};
+use super::value::{BlobText, text};
 
 /// The most tables that are looked at.
 const MAX_TABLES: u32 = 5_000;
@@ -41,8 +42,8 @@ pub struct Inspection {
 pub struct InspectedTable {
     /// Its name; with several tables a GLOB pattern that fits them.
     pub name: String,
-    /// How many tables fit when it is a pattern.
-    pub split: Option<usize>,
+    /// The tables that fit, in the order of their names, when it is a pattern; empty otherwise.
+    pub parts: Vec<String>,
     /// Rows of all of them.
     pub rows: u64,
     /// Whether its rows have a rowid.
@@ -94,12 +95,7 @@ fn look(connection: &Connection) -> Result<Inspection, StoreError> {
         if names.len() > 1 && looked.iter().all(same) {
             let rows = looked.iter().map(|table| table.rows).sum();
             let fullest = looked.into_iter().max_by_key(|table| table.rows);
-            tables.extend(fullest.map(|table| InspectedTable {
-                name: pattern,
-                split: Some(names.len()),
-                rows,
-                ..table
-            }));
+            tables.extend(fullest.map(|table| InspectedTable { name: pattern, parts: names, rows, ..table }));
         } else {
             tables.extend(looked);
         }
@@ -136,7 +132,13 @@ fn look_at(connection: &Connection, name: &str) -> Result<InspectedTable, StoreE
         }
     }
     let columns = samples.into_iter().map(|(name, values)| look_at_values(name, &values)).collect();
-    Ok(InspectedTable { name: name.to_owned(), split: None, rows: rows.unsigned_abs(), has_rowid, columns })
+    Ok(InspectedTable {
+        name: name.to_owned(),
+        parts: Vec::new(),
+        rows: rows.unsigned_abs(),
+        has_rowid,
+        columns,
+    })
 }
 
 /// The names of the columns with sampled values that are not NULL.
@@ -174,22 +176,11 @@ fn look_at_values(name: String, values: &[Value]) -> InspectedColumn {
     InspectedColumn { name, holds, time: time_unit(values), blob_text, kinds: kinds(values) }
 }
 
-/// The unit in which all values that are set are times of our age. Numbers of one unit are no plausible times of another.
-fn time_unit(values: &[Value]) -> Option<TimeUnit> {
-    let set: Vec<&Value> = values
-        .iter()
-        .filter(|value| match value {
-            Value::Text(text) => !text.trim().is_empty() && text != "0",
-            other => integer((*other).into()) != Some(0),
-        })
-        .collect();
-    // 1995 to 2060; seconds since 2001 only from 2005 on, or small numbers would be times.
-    let plausible = |unit: TimeUnit, value: &Value| {
-        let from = if unit == TimeUnit::MacAbsolute { 1_104_537_600_000 } else { 788_918_400_000 };
-        unit.milliseconds(value.into(), Offset::UTC).is_some_and(|ms| (from..2_840_140_800_000).contains(&ms))
-    };
-    let age = |unit: &TimeUnit| set.iter().all(|value| plausible(*unit, value));
-    if set.is_empty() { None } else { TimeUnit::ALL.into_iter().find(age) }
+/// The unit in which all values that are set are times of our age.
+pub(super) fn time_unit(values: &[Value]) -> Option<TimeUnit> {
+    let set: Vec<ValueRef<'_>> = values.iter().map(ValueRef::from).filter(|value| is_set(*value)).collect();
+    let fits = |unit: &TimeUnit| set.iter().all(|value| unit.is_plausible(*value, Offset::UTC));
+    if set.is_empty() { None } else { TimeUnit::ALL.into_iter().find(fits) }
 }
 
 /// The encoding whose reading of the BLOBs has neither replacements nor control characters, and the most Chinese.

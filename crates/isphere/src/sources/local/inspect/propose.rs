@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use super::conversations;
 use super::words::{column_words, contract_type, table_words};
 use super::{InspectedColumn, InspectedTable, Inspection};
 use crate::sources::local::profile::Table;
@@ -15,13 +16,27 @@ use crate::sources::local::value::BlobText;
 pub fn propose(inspection: &Inspection) -> String {
     let choices = choose(inspection);
     let mut profile = String::from(
-        "# Proposed by `countersign isphere inspect`. Names and values were guessed from; read it before use.\n\
-         # timezone = \"+08:00\"   # of written times without an offset\n\
-         #\n\
-         # Tables, the number of their rows, and their columns with what they hold:\n",
+        "# Proposed by `countersign isphere inspect`: a guess by names and values. Read it before use.\n\
+         # timezone = \"+08:00\"   # of written times without an offset\n",
     );
-    for table in &inspection.tables {
-        let _ = writeln!(profile, "{}", overview(table));
+    let is_read = |table: &&InspectedTable| choices.values().any(|choice| std::ptr::eq(choice.table, *table));
+    let (read, not_read): (Vec<_>, Vec<_>) = inspection.tables.iter().partition(is_read);
+    for (heading, tables) in [
+        ("Tables that are read, the number of their rows, and their columns with what they hold", read),
+        (
+            "Tables that were not recognised, and are not read; what is missing below may be in one of them",
+            not_read,
+        ),
+    ] {
+        if !tables.is_empty() {
+            let _ = writeln!(profile, "#\n# {heading}:");
+        }
+        for table in tables {
+            let _ = writeln!(profile, "{}", overview(table));
+        }
+    }
+    if inspection.tables.is_empty() {
+        profile.push_str("#\n# The store has no tables.\n");
     }
     for table in Table::ALL {
         let _ = writeln!(profile);
@@ -39,20 +54,27 @@ fn overview(table: &InspectedTable) -> String {
         let unit = column.time.map_or_else(String::new, |unit| format!(", perhaps {}", unit.as_str()));
         format!("{} ({}{unit})", column.name.escape_debug(), column.holds)
     });
-    let several = table.split.map_or_else(String::new, |count| format!("{count} tables, "));
+    let several = match table.parts.len() {
+        0 => String::new(),
+        count => format!("{count} tables, "),
+    };
     let columns: Vec<String> = columns.collect();
-    format!("# - {}: {several}{} rows; {}", table.name.escape_debug(), table.rows, columns.join(", "))
+    let rows = if table.rows == 1 { "row" } else { "rows" };
+    format!("# - {}: {several}{} {rows}; {}", table.name.escape_debug(), table.rows, columns.join(", "))
 }
 
+/// What was recognised.
+pub(super) type Choices<'a> = BTreeMap<Table, Choice<'a>>;
+
 /// A table that was recognised, and its columns by their canonical names.
-struct Choice<'a> {
-    table: &'a InspectedTable,
+pub(super) struct Choice<'a> {
+    pub table: &'a InspectedTable,
     columns: BTreeMap<&'static str, &'a InspectedColumn>,
     score: usize,
 }
 
 /// Each canonical table gets the table that fits it best; the best fits choose first.
-fn choose(inspection: &Inspection) -> BTreeMap<Table, Choice<'_>> {
+fn choose(inspection: &Inspection) -> Choices<'_> {
     let mut fits: Vec<(Table, Choice<'_>)> = inspection
         .tables
         .iter()
@@ -61,7 +83,7 @@ fn choose(inspection: &Inspection) -> BTreeMap<Table, Choice<'_>> {
         })
         .collect();
     fits.sort_by_key(|(_, choice)| std::cmp::Reverse(choice.score));
-    let mut choices: BTreeMap<Table, Choice<'_>> = BTreeMap::new();
+    let mut choices: Choices<'_> = BTreeMap::new();
     for (canonical, choice) in fits {
         let taken = choices.values().any(|other| std::ptr::eq(other.table, choice.table));
         if !taken && !choices.contains_key(&canonical) {
@@ -77,7 +99,7 @@ fn fit(canonical: Table, table: &InspectedTable) -> Option<Choice<'_>> {
     // Names that would need escapes in TOML are nobody's.
     let plain = |name: &str| !name.contains(|letter: char| letter == '\'' || letter.is_control());
     let writable = plain(&table.name) && table.columns.iter().all(|column| plain(&column.name));
-    if (table.split.is_some() && !splittable) || !writable {
+    if (!table.parts.is_empty() && !splittable) || !writable {
         return None;
     }
     let mut columns: BTreeMap<&'static str, &InspectedColumn> = BTreeMap::new();
@@ -146,27 +168,25 @@ fn bare(name: &str) -> String {
 }
 
 /// What is said of a canonical table that no table fits.
-fn without(table: Table, choices: &BTreeMap<Table, Choice<'_>>) -> String {
-    if let (Table::Conversations, Some(messages)) = (table, choices.get(&Table::Messages))
-        && messages.table.split.is_none()
-        && let Some(conversation) = messages.columns.get("conversation")
+fn without(table: Table, choices: &Choices<'_>) -> String {
+    if table == Table::Conversations
+        && let Some(section) = conversations::without_a_table(choices)
     {
-        let (column, from) = (quoted(&conversation.name), quoted(&messages.table.name));
-        return format!(
-            "# No table of conversations was recognised: those that messages name are listed, without names.\n\
-             [conversations]\nselect = '''SELECT DISTINCT {column} AS id, {column} AS name FROM {from}'''\n"
-        );
+        return section;
     }
+    let may = match table.optional() {
+        [] => String::new(),
+        columns => format!("; and may yield: {}", columns.join(", ")),
+    };
     format!(
-        "# No table was recognised as {}. Its SELECT would yield: {}; and may yield: {}.\n",
+        "# No table was recognised as {}. Its SELECT would yield: {}{may}.\n",
         table.name(),
-        table.required().join(", "),
-        table.optional().join(", ")
+        table.required().join(", ")
     )
 }
 
 impl Choice<'_> {
-    fn section(&self, canonical: Table, choices: &BTreeMap<Table, Choice<'_>>) -> String {
+    fn section(&self, canonical: Table, choices: &Choices<'_>) -> String {
         let mut comments = String::new();
         let mut fields: Vec<String> = Vec::new();
         if canonical == Table::Messages && self.table.has_rowid {
@@ -193,9 +213,10 @@ impl Choice<'_> {
         if !unused.is_empty() {
             let _ = writeln!(comments, "# Not used: {}.", unused.join(", "));
         }
-        let from = if self.table.split.is_some() { "{table}".to_owned() } else { quoted(&self.table.name) };
+        let is_split = !self.table.parts.is_empty();
+        let from = if is_split { "{table}".to_owned() } else { quoted(&self.table.name) };
         let mut section = format!("{comments}[{}]\n", canonical.name());
-        if self.table.split.is_some() {
+        if is_split {
             let _ = writeln!(section, "tables = '{}'", self.table.name);
         }
         let _ = writeln!(section, "select = '''\nSELECT {}\nFROM {from}'''", fields.join(",\n       "));
@@ -203,8 +224,17 @@ impl Choice<'_> {
         section
     }
 
+    /// The expression of a column that was recognised.
+    pub fn value(&self, column: &str) -> Option<String> {
+        let found = self.columns.get(column)?;
+        let name = quoted(&found.name);
+        // Ids that are bytes have no letters; their hex does.
+        let is_id = found.holds == "blob" && found.blob_text.is_none();
+        Some(if is_id { format!("hex({name})") } else { name })
+    }
+
     /// `expression AS column`.
-    fn field(&self, canonical: Table, column: &str, choices: &BTreeMap<Table, Choice<'_>>) -> Option<String> {
+    fn field(&self, canonical: Table, column: &str, choices: &Choices<'_>) -> Option<String> {
         let alias = quoted(column);
         if let Some(found) = self.columns.get(column) {
             if (canonical, column) == (Table::Conversations, "type") && types(canonical, found).is_empty() {
@@ -212,14 +242,7 @@ impl Choice<'_> {
                     .type_by_groups(choices)
                     .or_else(|| Some(format!("{} AS {alias}", quoted(&found.name))));
             }
-            // Ids that are bytes have no letters; their hex does.
-            let is_id = found.holds == "blob" && found.blob_text.is_none();
-            let name = quoted(&found.name);
-            return Some(if is_id {
-                format!("hex({name}) AS {alias}")
-            } else {
-                format!("{name} AS {alias}")
-            });
+            return Some(format!("{} AS {alias}", self.value(column)?));
         }
         match (canonical, column) {
             (Table::Messages | Table::Files, "id") => Some(format!("rowid AS {alias}")),
@@ -235,7 +258,7 @@ impl Choice<'_> {
     }
 
     /// A conversation is one of a group when its id, or whom it is with, is a group's.
-    fn type_by_groups(&self, choices: &BTreeMap<Table, Choice<'_>>) -> Option<String> {
+    fn type_by_groups(&self, choices: &Choices<'_>) -> Option<String> {
         let groups = choices.get(&Table::Groups)?;
         let (group, from) = (quoted(&groups.columns.get("id")?.name), quoted(&groups.table.name));
         let of = quoted(&self.columns.get("peer").or(self.columns.get("id"))?.name);
