@@ -64,7 +64,7 @@ pub(crate) fn router(console: Console) -> Router {
         router =
             router.route(asset.path, get(move || async move { headers::secured(assets::answer(asset)) }));
     }
-    for page in &PAGES {
+    for page in PAGES {
         router = router.route(page.path, shell::handler(page));
     }
     router

@@ -49,7 +49,7 @@ type Run = for<'a> fn(&'a Visit) -> BoxFuture<'a, Result<Response, Error>>;
 const VIEW: Access = Access::Scope("console-view");
 
 /// All pages.
-pub static PAGES: [Page; 12] = [
+pub static PAGES: &[Page] = &[
     Page {
         method: Method::Get,
         path: "/console/login",

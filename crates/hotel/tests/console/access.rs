@@ -90,7 +90,7 @@ async fn every_answer_tells_the_browser_to_load_nothing_from_elsewhere_and_to_be
         }
         answers.push(("405".to_owned(), admin.send("DELETE", "/console/login", String::new()).await));
         answers.push(("no token".to_owned(), admin.send("POST", "/console/language", String::new()).await));
-        for page in &PAGES {
+        for page in PAGES {
             answers.push((page.path.to_owned(), open(&mut admin, page).await));
         }
         for (path, answer) in &answers {
