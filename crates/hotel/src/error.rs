@@ -112,6 +112,18 @@ pub enum Error {
     /// A CONFIRM warning needs a person's reason.
     #[error("a reason is needed")]
     ReasonRequired(Value),
+    /// The act needs a person's reason whatever the warnings.
+    #[error("{0} needs a reason")]
+    ReasonMissing(&'static str),
+    /// The confirmation is another person's, and the one who would undo it is no admin.
+    #[error("{0} confirmed it")]
+    UndoByOther(String),
+    /// The order changed after the confirmation that would be undone.
+    #[error("the order changed since the confirmation")]
+    OrderChangedSince,
+    /// Nobody who may log in has this name, so the task cannot be theirs.
+    #[error("no person {0} to give a task to")]
+    AssigneeUnknown(String),
     /// The bearer token is missing or wrong.
     #[error("no valid credential")]
     Unauthenticated,
@@ -204,7 +216,10 @@ impl Error {
             Self::VersionConflict(_) => "VERSION_CONFLICT",
             Self::MoveNotAllowed { .. } => "MOVE_NOT_ALLOWED",
             Self::ConfirmBlocked(_) => "CONFIRM_BLOCKED",
-            Self::ReasonRequired(_) => "REASON_REQUIRED",
+            Self::ReasonRequired(_) | Self::ReasonMissing(_) => "REASON_REQUIRED",
+            Self::UndoByOther(_) => "UNDO_BY_OTHER",
+            Self::OrderChangedSince => "ORDER_CHANGED_SINCE",
+            Self::AssigneeUnknown(_) => "ASSIGNEE_UNKNOWN",
             Self::Unauthenticated => "AUTH_SIGNATURE_INVALID",
             Self::OriginRefused(_) | Self::BodyIncomplete => "MCP_REQUEST_INVALID",
             Self::RouteNotFound => "NOT_FOUND",
@@ -243,7 +258,11 @@ impl Error {
             Self::MissingSourceMessageId
             | Self::MoveNotAllowed { .. }
             | Self::ConfirmBlocked(_)
-            | Self::ReasonRequired(_) => 422,
+            | Self::ReasonRequired(_)
+            | Self::ReasonMissing(_)
+            | Self::UndoByOther(_)
+            | Self::OrderChangedSince
+            | Self::AssigneeUnknown(_) => 422,
             Self::RateLimited { .. } | Self::LogInLocked { .. } => 429,
             Self::Broken | Self::MailReader | Self::PasswordHash | Self::Stored(_) => 500,
             Self::HotelNotResolved { .. }
@@ -289,6 +308,14 @@ impl Error {
             Self::MoveNotAllowed { status, wanted } => language.pick(
                 format!("任务当前状态为 {status}，不能变为 {wanted}。"),
                 format!("The task is {status} and cannot become {wanted}."),
+            ),
+            Self::UndoByOther(name) => language.pick(
+                format!("该任务由 {name} 确认。请由本人或管理员撤销。"),
+                format!("{name} confirmed the task. Only that person or an admin can undo it."),
+            ),
+            Self::AssigneeUnknown(name) => language.pick(
+                format!("没有可以登录的用户 {name}。请选择列表中的用户。"),
+                format!("Nobody who may log in is named {name}. Choose somebody of the list."),
             ),
             Self::TaskNotFound(id) => {
                 language.pick(format!("没有任务 {id}。"), format!("There is no task {id}."))
@@ -377,6 +404,11 @@ impl Error {
             Self::ReasonRequired(_) => (
                 "存在需要说明理由的警告，请填写 reason。",
                 "A warning needs a person's reason; give a reason.",
+            ),
+            Self::ReasonMissing(_) => ("此操作需要填写理由（reason）。", "This needs a reason; give one."),
+            Self::OrderChangedSince => (
+                "确认之后订单又有改动，无法撤销。请改为提交新的修改或取消该任务。",
+                "The order changed after the confirmation, so it cannot be undone. Cancel the task, or change the order by another one.",
             ),
             Self::LogInFailed => ("用户名或密码不正确。", "The name or the password is not right."),
             Self::NotLoggedIn => ("请先登录。", "Log in first."),

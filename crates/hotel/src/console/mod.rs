@@ -6,6 +6,7 @@
 
 mod address;
 mod assets;
+mod board;
 mod cookies;
 mod fields;
 mod headers;
@@ -16,6 +17,7 @@ mod pages;
 mod shell;
 mod tasks;
 mod typed;
+mod values;
 mod visit;
 mod words;
 

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use govern::tool::Effect;
 
 use super::visit::Visit;
-use super::{inbox, log_in, tasks};
+use super::{board, inbox, log_in, tasks};
 use crate::error::Error;
 
 /// How a page is asked for.
@@ -128,7 +128,7 @@ pub static PAGES: &[Page] = &[
         access: VIEW,
         operation: "console_tasks",
         effect: Effect::Read,
-        run: |visit| tasks::board(visit).boxed(),
+        run: |visit| board::board(visit).boxed(),
     },
     Page {
         method: Method::Get,
@@ -145,6 +145,22 @@ pub static PAGES: &[Page] = &[
         operation: "console_task_decide",
         effect: Effect::Write,
         run: |visit| tasks::decide(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/tasks/{id}/assign",
+        access: Access::Scope("console-decide"),
+        operation: "console_task_assign",
+        effect: Effect::Write,
+        run: |visit| tasks::assign(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/tasks",
+        access: Access::Scope("console-decide"),
+        operation: "console_tasks_acknowledge",
+        effect: Effect::Write,
+        run: |visit| board::acknowledge(visit).boxed(),
     },
 ];
 

@@ -15,6 +15,7 @@ use crate::domain::local_time;
 use crate::error::Error;
 
 /// A request that was let through.
+#[derive(Clone)]
 pub(super) struct Visit {
     pub(super) hotel: Arc<Hotel>,
     /// What a write records about itself; the caller is the person.
@@ -34,8 +35,6 @@ pub(super) struct Visit {
     pub(super) back: String,
     /// The number in the path.
     pub(super) id: Option<i64>,
-    /// What the person had typed for this task when their session ended.
-    pub(super) typed: Option<String>,
     /// The form of a POST, the query of a GET.
     pub(super) fields: Fields,
 }

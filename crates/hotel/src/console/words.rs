@@ -3,6 +3,8 @@
 use govern::language::Language;
 use serde_json::Value;
 
+use crate::app::tasks::Act;
+
 /// A task's status.
 pub(super) fn status(code: &str, language: Language) -> &str {
     let (chinese, english) = match code {
@@ -30,6 +32,48 @@ pub(super) fn status_style(code: &str) -> &'static str {
         "CONFIRMED" | "DONE" | "ACKNOWLEDGED" => "done",
         "FAILED" | "REJECTED" => "stop",
         _ => "",
+    }
+}
+
+/// What a person can do with a task.
+pub(super) fn act(act: Act, language: Language) -> &'static str {
+    let (chinese, english) = match act {
+        Act::Confirm => ("确认", "Confirm"),
+        Act::Reject => ("退回", "Reject"),
+        Act::Review => ("转人工处理", "To manual review"),
+        Act::Return => ("转回待确认", "Back to confirm"),
+        Act::Start => ("开始处理", "Start"),
+        Act::Done => ("完成", "Done"),
+        Act::Fail => ("处理失败", "Failed"),
+        Act::Retry => ("重试", "Try again"),
+        Act::Cancel => ("取消任务", "Cancel the task"),
+        Act::Close => ("关闭", "Close"),
+        Act::Acknowledge => ("已阅", "Acknowledge"),
+        Act::Undo => ("撤销确认", "Undo the confirmation"),
+    };
+    language.pick(chinese, english)
+}
+
+/// How the button of an act looks.
+pub(super) fn act_style(act: Act) -> &'static str {
+    match act {
+        Act::Confirm | Act::Start | Act::Done | Act::Acknowledge | Act::Return | Act::Retry => "primary",
+        Act::Reject | Act::Fail | Act::Cancel => "danger",
+        Act::Review | Act::Close | Act::Undo => "",
+    }
+}
+
+/// The key that presses the button of an act.
+pub(super) fn act_key(act: Act) -> &'static str {
+    match act {
+        Act::Confirm | Act::Acknowledge => "c",
+        Act::Reject => "r",
+        Act::Review | Act::Return => "m",
+        Act::Start | Act::Retry => "s",
+        Act::Done => "d",
+        Act::Fail => "f",
+        Act::Undo => "u",
+        Act::Cancel | Act::Close => "x",
     }
 }
 
@@ -117,6 +161,11 @@ pub(super) fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// A value as a person edits it; none is an empty text.
+pub(super) fn input(value: &Value) -> String {
+    if value.is_null() { String::new() } else { plain(value) }
 }
 
 /// A size in bytes, as people say it.

@@ -24,6 +24,10 @@ record! {
     }
 }
 
+record! {
+    struct Changes { changes: String }
+}
+
 impl OrderRow {
     fn into_order(self) -> Result<Order, Error> {
         Ok(Order {
@@ -144,6 +148,13 @@ impl Transaction<'_> {
         .await?;
         self.insert(HISTORY, history).await?;
         Ok(())
+    }
+
+    /// What a change made of an order, as JSON text: a list of {field, from, to}.
+    pub async fn order_changes(&mut self, order_id: i64, version: i64) -> Result<Option<String>, Error> {
+        let sql = "SELECT changes FROM order_change WHERE order_id = $1 AND version = $2";
+        let row: Option<Changes> = self.first(sql, &[order_id.into(), version.into()]).await?;
+        Ok(row.map(|row| row.changes))
     }
 
     /// Stores an order whose version was raised by one; `false` when another writer was first.
