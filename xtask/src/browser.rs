@@ -1,4 +1,4 @@
-//! `cargo xtask browser`: the console in a real browser, as `tests/browser` describes.
+//! The console in a real browser, as `tests/browser` describes: `cargo xtask browser`, and the pictures of README.md.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,18 @@ use crate::{packages, paths, process, server};
 
 /// How long all scenarios may take; they need less than three minutes.
 const LIMIT: Duration = Duration::from_mins(15);
+
+/// The pictures that `tests/browser/pictures/take.mjs` takes.
+const PICTURES: [&str; 6] = [
+    "console-board.png",
+    "console-card.png",
+    "console-conversation.png",
+    "console-order.png",
+    "console-audit.png",
+    "console-card-phone.png",
+];
+/// Most bytes of a picture: every clone of the repository has all that were ever committed.
+const MOST_BYTES: u64 = 250_000;
 
 /// Installs what the scenarios need and builds the program that they drive.
 pub fn set_up() -> Result<(), String> {
@@ -29,6 +41,42 @@ pub fn run(words: &[&str]) -> Result<(), String> {
     command.args(["--test", "--test-reporter=spec", "--test-concurrency=2", "--test-timeout=120000"]);
     command.args(scenarios).env("COUNTERSIGN_TEST_POSTGRES", &postgres.url);
     process::run(&mut command)
+}
+
+/// Takes the pictures of README.md into `docs/images`.
+pub fn take_pictures() -> Result<(), String> {
+    set_up()?;
+    let output = paths::target().join("pictures");
+    let mut command = node(&output)?;
+    process::run(command.arg("pictures/take.mjs").env("COUNTERSIGN_FAKE_CLOCK", packages::fake_clock()))?;
+    let images = images();
+    fs::create_dir_all(&images).map_err(|error| format!("cannot make {}: {error}", images.display()))?;
+    for picture in PICTURES {
+        packages::copy(&output.join(picture), &images.join(picture))?;
+    }
+    check_pictures()
+}
+
+/// Fails when a picture is missing, too large, or not shown in both READMEs. What is on it is not compared: another
+/// version of Chromium or of a font draws other pixels.
+pub fn check_pictures() -> Result<(), String> {
+    for picture in PICTURES {
+        let size = fs::metadata(images().join(picture)).map_or(0, |file| file.len());
+        if size == 0 || size > MOST_BYTES {
+            return Err(format!("docs/images/{picture} has {size} bytes; 1 to {MOST_BYTES} are right"));
+        }
+        for readme in ["README.md", "README.zh-CN.md"] {
+            let text = fs::read_to_string(paths::workspace().join(readme)).unwrap_or_default();
+            if !text.contains(&format!("(docs/images/{picture})")) {
+                return Err(format!("{readme} does not show docs/images/{picture}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn images() -> PathBuf {
+    paths::workspace().join("docs/images")
 }
 
 /// Node.js with what `tests/browser/harness/settings.mjs` asks for; `output` is emptied.

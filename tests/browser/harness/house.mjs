@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
+import { startingAt } from "./clock.mjs";
 import { multiply } from "./multiply.mjs";
 import { program } from "./settings.mjs";
 
@@ -17,10 +18,13 @@ const LIMIT = 60_000;
 export class House {
   #server;
   #token;
+  /** Of what is started from now on. */
+  environment = process.env;
 
   /** Opens a hotel on SQLite, or on the database with the URL `db`. */
-  static async open({ db } = {}) {
+  static async open({ db, environment = process.env } = {}) {
     const house = new House();
+    house.environment = environment;
     house.folder = await mkdtemp(join(tmpdir(), "countersign-browser-"));
     house.db = db ?? `sqlite:${join(house.folder, "hotel.sqlite")}`;
     await writeFile(join(house.folder, "countersign.toml"), `[hotel]\ndb = '${house.db}'\n`);
@@ -46,7 +50,7 @@ export class House {
     const words = ["hotel", "serve", "--listen", "127.0.0.1:0", "--config", join(this.folder, "countersign.toml")];
     // The server ends with this process, however that ends.
     const server = spawn("setpriv", ["--pdeathsig", "INT", program, ...words], {
-      cwd: this.folder, stdio: ["ignore", "ignore", "pipe"],
+      cwd: this.folder, env: this.environment, stdio: ["ignore", "ignore", "pipe"],
     });
     this.#server = server;
     const log = createWriteStream(join(this.folder, "server.log"), { flags: "a" });
@@ -64,10 +68,17 @@ export class House {
     });
   }
 
+  /** Starts the server anew, as if it were this minute of UTC+8; what is started later believes the same. */
+  async serveAt(minute) {
+    await this.stop();
+    this.environment = startingAt(minute);
+    await this.serve();
+  }
+
   /** Runs `countersign hotel WORDS` on this data; returns what it prints. */
   async command(...words) {
     const all = ["hotel", ...words, "--config", join(this.folder, "countersign.toml")];
-    return (await run(program, all, { cwd: this.folder, timeout: LIMIT, maxBuffer: 64 << 20 })).stdout.trim();
+    return (await run(program, all, { cwd: this.folder, env: this.environment, timeout: LIMIT, maxBuffer: 64 << 20 })).stdout.trim();
   }
 
   /** Makes the hotel large; see multiply.mjs. */
@@ -104,17 +115,20 @@ export class House {
       source_message_id: id, subject: null, from: null, cc: [], received_at: null, source_channel: "Email",
     };
     const message_events = events.map((event, index) => ({ source_event_index: String(index + 1), ...event }));
-    const answer = await this.#post("/mcp", {
-      jsonrpc: "2.0", id: 1, method: "tools/call",
-      params: {
-        name: "th_hotel_submit_task_results",
-        arguments: { source_message, message_events, case_candidates: [], unhandled_current_intents: [] },
-      },
-    });
-    const { data, error } = answer.result?.structuredContent ?? {};
-    const refused = error ?? data?.items.find((item) => item.error);
-    if (refused || !data) throw new Error(`the submission was refused: ${JSON.stringify(refused ?? answer)}`);
-    return data.items.map((item) => item.task_id);
+    const submission = { source_message, message_events, case_candidates: [], unhandled_current_intents: [] };
+    const { items } = await this.call("th_hotel_submit_task_results", submission);
+    const refused = items.find((item) => item.error);
+    if (refused) throw new Error(`an event was refused: ${JSON.stringify(refused)}`);
+    return items.map((item) => item.task_id);
+  }
+
+  /** Calls a tool over MCP, as agents do; returns its data. */
+  async call(name, given) {
+    const request = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name, arguments: given } };
+    const answer = await this.#post("/mcp", request);
+    const { data } = answer.result?.structuredContent ?? {};
+    if (!data) throw new Error(`${name} failed: ${JSON.stringify(answer)}`);
+    return data;
   }
 
   /** The task as the command line shows it. */

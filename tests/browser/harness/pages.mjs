@@ -23,7 +23,7 @@ export async function furnish(house) {
 /** One path for each kind of page that links lead to, whoever is logged in: the paths differ in more than numbers. */
 export async function everyPage(page) {
   const kinds = new Map();
-  const waiting = ["/console/tasks", "/console/search?q=2027"];
+  const waiting = ["/console/tasks", "/console/search?q=2047"];
   while (waiting.length > 0 && kinds.size < MOST_PAGES) {
     const path = waiting.shift();
     const kind = path.replace(/[?#].*/, "").replaceAll(/\/\d+/g, "/{id}");

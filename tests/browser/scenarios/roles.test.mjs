@@ -6,7 +6,7 @@ scenario("a viewer reads the card, finds nothing to press there, and a form made
   const task = await propose(house, booking);
   const page = await browser.person("张总", "viewer");
   await page.goto(`/console/tasks/${task}`);
-  await page.getByRole("cell", { name: "2027-01-15" }).waitFor();
+  await page.getByRole("cell", { name: "2047-01-15" }).waitFor();
   const buttons = await page.getByRole("main").getByRole("button").allTextContents();
   assert.deepEqual(buttons, []);
 

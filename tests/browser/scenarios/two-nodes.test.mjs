@@ -20,4 +20,4 @@ scenario("two nodes on one PostgreSQL are one console", async ({ house, browser 
   } finally {
     await node.close();
   }
-}, { db: postgres });
+}, { db: postgres() });
