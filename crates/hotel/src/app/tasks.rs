@@ -285,7 +285,8 @@ impl Verdict {
 }
 
 impl MoveView {
-    fn from_row(row: &MoveRow) -> Self {
+    /// The view of a stored step.
+    pub fn from_row(row: &MoveRow) -> Self {
         Self {
             version: row.version,
             from: row.from_status.clone(),

@@ -7,6 +7,7 @@
 mod address;
 mod assets;
 mod cookies;
+mod events;
 mod fields;
 mod headers;
 mod highlight;

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use govern::tool::Effect;
 
 use super::visit::Visit;
-use super::{inbox, log_in, tasks};
+use super::{events, inbox, log_in, tasks};
 use crate::error::Error;
 
 /// How a page is asked for.
@@ -145,6 +145,31 @@ pub static PAGES: &[Page] = &[
         operation: "console_task_decide",
         effect: Effect::Write,
         run: |visit| tasks::decide(visit).boxed(),
+    },
+    // What pages ask for by themselves.
+    Page {
+        method: Method::Get,
+        path: "/console/events",
+        access: VIEW,
+        operation: "console_events",
+        effect: Effect::Read,
+        run: |visit| ready(events::stream(visit)).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/tasks/{id}/news",
+        access: VIEW,
+        operation: "console_task_news",
+        effect: Effect::Read,
+        run: |visit| events::task(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/conversations/{id}/news",
+        access: VIEW,
+        operation: "console_conversation_news",
+        effect: Effect::Read,
+        run: |visit| events::conversation(visit).boxed(),
     },
 ];
 
