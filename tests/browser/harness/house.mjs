@@ -81,7 +81,7 @@ export class House {
     return (await run(program, all, { cwd: this.folder, env: this.environment, timeout: LIMIT, maxBuffer: 64 << 20 })).stdout.trim();
   }
 
-  /** Makes the hotel large; see multiply.mjs. */
+  /** Makes the hotel large before anybody opens a page, for the server moves; see multiply.mjs. */
   async multiply(mails, tasks) {
     await this.stop();
     multiply(this.db.replace("sqlite:", ""), mails, tasks);
