@@ -4,6 +4,7 @@
 //! sentences, because their only reader is the developer in front of the terminal.
 
 mod bench;
+mod browser;
 mod check;
 mod clients;
 mod conformance;
@@ -29,8 +30,10 @@ usage: cargo xtask COMMAND
                             --long:  campaigns (kills, mutations, large stores) in full
   clients                   of the tests, those with the official MCP clients alone
   conformance               of the tests, the MCP conformance suite alone
+  browser [NAME ...]        of the tests, those of the console in Chromium alone; NAME is a part of a file's name
   check                     format, lints, licences, tidiness, generated docs
-  docs [--check]            writes the generated pages under docs/, or tells whether they are up to date
+  docs [--check]            writes the generated pages under docs/ and takes the pictures of the console, or tells
+                            whether the pages are up to date and the pictures there
   windows setup|build|lint|test|bench|package
                             the Windows helper, built and tested here under Wine (Debian on x86-64, as root);
                             test takes further words for cargo test, package makes the zip archive
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         ["test", "--long"] => test::run(test::Extent::Long),
         ["clients"] => server::build().and_then(|()| clients::run()),
         ["conformance"] => server::build().and_then(|()| conformance::run()),
+        ["browser", names @ ..] => browser::set_up().and_then(|()| browser::run(names)),
         ["check"] => check::run(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),

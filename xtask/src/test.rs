@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::postgres::Postgres;
 use crate::steps::Steps;
-use crate::{clients, conformance, packages, paths, process, server, windows};
+use crate::{browser, clients, conformance, packages, paths, process, windows};
 
 /// How much to run.
 #[derive(Clone, Copy, PartialEq)]
@@ -28,7 +28,7 @@ pub fn run(extent: Extent) -> Result<(), String> {
         packages::debian()?;
         packages::npm()?;
         packages::python()?;
-        server::build()
+        browser::set_up()
     });
     steps.run("Rust tests", || {
         let postgres = Postgres::start()?;
@@ -37,6 +37,7 @@ pub fn run(extent: Extent) -> Result<(), String> {
     steps.run("Windows helper under Wine", || windows::test(&[]));
     steps.run("official clients", clients::run);
     steps.run("conformance", conformance::run);
+    steps.run("console in Chromium", || browser::run(&[]));
     steps.finish()
 }
 

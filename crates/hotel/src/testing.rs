@@ -57,6 +57,7 @@ impl Rig {
             links: LinkPolicy::Host,
             audit_key: AuditKey::new([7; 32]),
             metrics: Arc::default(),
+            streams: Arc::default(),
             clock: Clock::manual(NOW),
             random: Random::seeded(1),
         };

@@ -56,6 +56,7 @@ pub(crate) async fn open(config: &Config) -> Result<Arc<Hotel>, CommandError> {
         links: config.hotel.text_links,
         audit_key,
         metrics: Arc::default(),
+        streams: Arc::default(),
         clock: Clock::System,
         random,
     }))
@@ -130,7 +131,13 @@ impl Server {
             loopback_only: bound.ip().is_loopback(),
         };
         tracing::info!("listening on http://{bound}/mcp");
-        govern::http::serve(listener, router(interfaces).merge(beside), self.shutdown).await;
+        // A stream of changes is a request that never ends by itself.
+        let (hotel, shutdown) = (Arc::clone(&self.hotel), self.shutdown);
+        let ending = async move {
+            shutdown.await;
+            hotel.db.end_listening();
+        };
+        govern::http::serve(listener, router(interfaces).merge(beside), ending).await;
         end(self.flusher, self.sealer).await;
     }
 

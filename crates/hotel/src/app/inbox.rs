@@ -57,6 +57,8 @@ pub struct Thread {
 pub struct Conversation {
     /// Internal id.
     pub conversation_id: i64,
+    /// How many messages it has in all.
+    pub count: i64,
     /// Messages.
     pub messages: Vec<Message>,
     /// Leads to older ones, when there are any.
@@ -142,15 +144,16 @@ pub async fn conversation(
     before: &str,
 ) -> Result<Conversation, Error> {
     let before = place(before);
-    let (rows, tasks) = hotel
+    let (count, rows, tasks) = hotel
         .db
         .read(move |tx| {
             boxed(async move {
                 let hotel_id = tx.resolve_hotel(None).await?;
+                let count = tx.count_conversation_messages(conversation_id).await?;
                 let rows =
                     tx.conversation_messages_before(hotel_id, conversation_id, before, MESSAGES + 1).await?;
                 let ids: Vec<i64> = rows.iter().map(|row| row.inbox_id).collect();
-                Ok((rows, tx.tasks_of_messages(&ids).await?))
+                Ok((count, rows, tx.tasks_of_messages(&ids).await?))
             })
         })
         .await?;
@@ -164,7 +167,7 @@ pub async fn conversation(
         let own = tasks.iter().filter(|task| task.inbox_id == row.inbox_id).map(TaskView::from_row).collect();
         Message::new(row, own, TEXT_CHARS)
     });
-    Ok(Conversation { conversation_id, messages: messages.collect::<Result<_, _>>()?, next })
+    Ok(Conversation { conversation_id, count, messages: messages.collect::<Result<_, _>>()?, next })
 }
 
 /// One message with its whole text. The reading is noted before this returns.

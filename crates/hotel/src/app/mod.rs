@@ -8,6 +8,7 @@ pub mod conversation;
 pub mod hotels;
 pub mod inbox;
 pub mod ingest;
+pub mod live;
 pub mod messages;
 pub mod object_detail;
 mod password;
@@ -76,6 +77,8 @@ pub struct Hotel {
     pub audit_key: AuditKey,
     /// Counters.
     pub metrics: Arc<Metrics>,
+    /// Who watches for changes.
+    pub streams: Arc<live::Streams>,
     /// Time.
     pub clock: Clock,
     /// Randomness.

@@ -87,16 +87,9 @@ pub async fn log_in(hotel: &Arc<Hotel>, request: Request, log_in: LogIn) -> Resu
 /// The living session of a secret, if there is one; notes that it was used.
 pub async fn find(hotel: &Hotel, secret: &str) -> Result<Option<Session>, Error> {
     let digest = hex(&digest(secret));
-    let wanted = digest.clone();
-    let row = hotel.db.read(move |tx| boxed(async move { tx.session(&wanted).await })).await?;
+    let Some((session, seen_at)) = living(hotel, &digest).await? else { return Ok(None) };
     let now = hotel.clock.now_ms();
-    let Some(row) = row.filter(|row| {
-        row.disabled_at.is_none() && now < row.seen_at + IDLE_MS && now < row.created_at + ABSOLUTE_MS
-    }) else {
-        return Ok(None);
-    };
-    let Some(role) = Role::parse(&row.role) else { return Ok(None) };
-    if now >= row.seen_at + TOUCH_MS {
+    if now >= seen_at + TOUCH_MS {
         hotel
             .db
             .write(move |tx| {
@@ -105,7 +98,25 @@ pub async fn find(hotel: &Hotel, secret: &str) -> Result<Option<Session>, Error>
             })
             .await?;
     }
-    Ok(Some(Session { name: row.name, role }))
+    Ok(Some(session))
+}
+
+/// [`find`] for what a page does by itself: a session that nobody uses goes on to its end.
+pub async fn look(hotel: &Hotel, secret: &str) -> Result<Option<Session>, Error> {
+    Ok(living(hotel, &hex(&digest(secret))).await?.map(|(session, _)| session))
+}
+
+/// The living session whose secret has this digest, and when it was last used.
+async fn living(hotel: &Hotel, digest: &str) -> Result<Option<(Session, i64)>, Error> {
+    let wanted = digest.to_owned();
+    let row = hotel.db.read(move |tx| boxed(async move { tx.session(&wanted).await })).await?;
+    let now = hotel.clock.now_ms();
+    let Some(row) = row.filter(|row| {
+        row.disabled_at.is_none() && now < row.seen_at + IDLE_MS && now < row.created_at + ABSOLUTE_MS
+    }) else {
+        return Ok(None);
+    };
+    Ok(Role::parse(&row.role).map(|role| (Session { name: row.name, role }, row.seen_at)))
 }
 
 /// Ends the session of a secret.

@@ -1,4 +1,5 @@
-//! What pages load, all of it from this program: one stylesheet, one icon and htmx.
+//! What pages load, all of it from this program: one stylesheet, one icon, htmx, and the
+//! script of the pages that refresh themselves and are worked with the keyboard.
 //!
 //! `htmx-2.0.11.min.js` is `dist/htmx.min.js` of the npm package htmx.org 2.0.11, unchanged (licence 0BSD, in
 //! `htmx-LICENSE` beside it); a test holds its SHA-256.
@@ -20,7 +21,7 @@ pub struct Asset {
 }
 
 /// All of them.
-pub static ASSETS: [Asset; 3] = [
+pub static ASSETS: [Asset; 4] = [
     Asset {
         path: "/console/assets/console.css",
         media_type: "text/css; charset=utf-8",
@@ -35,6 +36,11 @@ pub static ASSETS: [Asset; 3] = [
         path: "/console/assets/icon.svg",
         media_type: "image/svg+xml",
         content: include_str!("../../assets/icon.svg"),
+    },
+    Asset {
+        path: "/console/assets/console.js",
+        media_type: "text/javascript; charset=utf-8",
+        content: include_str!("../../assets/console.js"),
     },
 ];
 

@@ -8,6 +8,7 @@ mod address;
 mod assets;
 mod board;
 mod cookies;
+mod events;
 mod fields;
 mod headers;
 mod highlight;

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use govern::tool::Effect;
 
 use super::visit::Visit;
-use super::{board, inbox, log_in, tasks};
+use super::{board, events, inbox, log_in, tasks};
 use crate::error::Error;
 
 /// How a page is asked for.
@@ -161,6 +161,31 @@ pub static PAGES: &[Page] = &[
         operation: "console_tasks_acknowledge",
         effect: Effect::Write,
         run: |visit| board::acknowledge(visit).boxed(),
+    },
+    // What pages ask for by themselves.
+    Page {
+        method: Method::Get,
+        path: "/console/events",
+        access: VIEW,
+        operation: "console_events",
+        effect: Effect::Read,
+        run: |visit| ready(events::stream(visit)).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/tasks/{id}/news",
+        access: VIEW,
+        operation: "console_task_news",
+        effect: Effect::Read,
+        run: |visit| events::task(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/conversations/{id}/news",
+        access: VIEW,
+        operation: "console_conversation_news",
+        effect: Effect::Read,
+        run: |visit| events::conversation(visit).boxed(),
     },
 ];
 

@@ -6,20 +6,20 @@ use askama::Template;
 use axum::body::Body;
 use axum::extract::{RawPathParams, Request as HttpRequest, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderName, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{MethodRouter, on};
 use govern::audit::{Channel, Ending, Record, Slot};
 use govern::credentials::{Caller, Scope, Secret, digest};
 use govern::hex::hex;
-use govern::http::{BodyError, read_body};
+use govern::http::{BodyError, header_text, read_body};
 use govern::tool::Effect;
 
 use super::fields::Fields;
 use super::pages::{Access, Method, Page};
 use super::typed::{SHOW_AGAIN, Typed};
 use super::visit::{Failure, Visit, page as answer, see_other};
-use super::{Console, address, cookies, headers, log_in};
+use super::{Console, address, cookies, events, headers, log_in};
 use crate::app::{Request, sessions};
 use crate::envelope::log;
 use crate::error::Error;
@@ -27,6 +27,8 @@ use crate::mcp::from_refusal;
 
 /// Longest form, in bytes.
 const FORM_BYTES: usize = 64 << 10;
+/// Which event a browser had last of a stream that broke off.
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 /// Most bytes of a page's own data; a person reads it.
 const PAGE_BYTES: usize = 1 << 20;
 
@@ -85,10 +87,11 @@ async fn serve(
 }
 
 async fn visit(console: &Console, id: Option<i64>, head: &Parts) -> Result<Visit, Error> {
-    let hotel = &console.hotel;
+    let (hotel, mark) = (&console.hotel, console.hotel.db.mark());
     console.origins.check_own(&head.headers).map_err(|error| Error::OriginRefused(error.to_string()))?;
     let cookie = cookies::session(&head.headers);
     let session = match cookie {
+        Some(secret) if events::is_by_itself(&head.headers) => sessions::look(hotel, secret).await?,
         Some(secret) => sessions::find(hotel, secret).await?,
         None => None,
     };
@@ -116,6 +119,8 @@ async fn visit(console: &Console, id: Option<i64>, head: &Parts) -> Result<Visit
         secure: console.options.tls_proxy,
         path: path.to_owned(),
         back: if head.method == axum::http::Method::GET { path } else { "/console/" }.to_owned(),
+        mark,
+        last_event: header_text(&head.headers, &LAST_EVENT_ID).map(str::to_owned),
         id,
         fields: Fields::parse(head.uri.query().unwrap_or_default().as_bytes()),
     })

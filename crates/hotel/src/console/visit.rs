@@ -13,6 +13,7 @@ use crate::app::sessions::Session;
 use crate::app::{Hotel, Request};
 use crate::domain::local_time;
 use crate::error::Error;
+use crate::store::changes::Mark;
 
 /// A request that was let through.
 #[derive(Clone)]
@@ -33,6 +34,10 @@ pub(super) struct Visit {
     pub(super) path: String,
     /// Where a form that only changes how pages look leads back to.
     pub(super) back: String,
+    /// What had been written when this request came; what comes later is news on its page.
+    pub(super) mark: Mark,
+    /// The last event that the browser had of a stream that broke off.
+    pub(super) last_event: Option<String>,
     /// The number in the path.
     pub(super) id: Option<i64>,
     /// The form of a POST, the query of a GET.

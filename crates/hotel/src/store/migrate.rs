@@ -12,6 +12,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "foundation", include_str!("migrations/0001_foundation.sql")),
     (2, "console", include_str!("migrations/0002_console.sql")),
     (3, "task work", include_str!("migrations/0003_task_work.sql")),
+    (6, "live", include_str!("migrations/0006_live.sql")),
 ];
 const COUNT: &str = "SELECT COUNT(*) FROM _sqlx_migrations";
 /// Two processes that make one SQLite file at once: the one that loses looks again.

@@ -8,6 +8,7 @@ mod advice;
 pub mod audit;
 pub mod batches;
 pub mod board;
+pub mod changes;
 pub mod conversations;
 pub mod hotels;
 mod ids;
@@ -38,6 +39,7 @@ use sqlx::sqlite::{
 };
 
 use crate::error::Error;
+use changes::Changes;
 use ids::PostgresIds;
 pub use lease::Lease;
 pub use serialise::Realm;
@@ -119,6 +121,8 @@ pub enum Db {
         writer: Writer,
         /// Where the file lies.
         path: PathBuf,
+        /// Tells of what is written.
+        changes: Changes,
     },
     /// Any number of nodes on one database.
     Postgres {
@@ -126,6 +130,8 @@ pub enum Db {
         pool: PgPool,
         /// The ids that this node holds.
         ids: Arc<PostgresIds>,
+        /// Tells of what is written.
+        changes: Changes,
     },
 }
 
@@ -155,9 +161,9 @@ impl Db {
         let (db, applied) = match sqlite_path(url) {
             Some(path) => Self::open_sqlite(&path).await?,
             None => match Self::connect_postgres(url).await? {
-                Self::Postgres { pool, ids } => {
+                Self::Postgres { pool, ids, changes } => {
                     let applied = migrate::postgres(&pool).await?;
-                    (Self::Postgres { pool, ids }, applied)
+                    (Self::Postgres { pool, ids, changes }, applied)
                 }
                 db @ Self::Sqlite { .. } => (db, 0),
             },
@@ -178,7 +184,7 @@ impl Db {
             .connect_with(options.clone())
             .await?;
         let ids = Arc::new(PostgresIds::new(options));
-        Ok(Self::Postgres { pool, ids })
+        Ok(Self::Postgres { pool, ids, changes: Changes::default() })
     }
 
     async fn open_sqlite(path: &Path) -> Result<(Self, usize), StoreError> {
@@ -195,12 +201,13 @@ impl Db {
             .busy_timeout(BUSY_TIMEOUT);
         let mut connection = options.connect().await?;
         let applied = migrate::sqlite(&mut connection).await?;
-        let writer = Writer::start(connection);
+        let changes = Changes::default();
+        let writer = Writer::start(connection, changes.clone());
         let readers = SqlitePoolOptions::new()
             .max_connections(8)
             .connect_with(options.pragma("query_only", "ON"))
             .await?;
-        Ok((Self::Sqlite { readers, writer, path: path.to_owned() }, applied))
+        Ok((Self::Sqlite { readers, writer, path: path.to_owned(), changes }, applied))
     }
 
     /// Runs `job` in one transaction and returns when its result is durable.
@@ -214,7 +221,7 @@ impl Db {
     {
         match self {
             Self::Sqlite { writer, .. } => writer.run(Arc::new(job)).await,
-            Self::Postgres { pool, ids } => {
+            Self::Postgres { pool, ids, .. } => {
                 let mut attempt = 1;
                 loop {
                     match write_postgres(pool, ids, &job).await {
@@ -238,7 +245,7 @@ impl Db {
                 let mut open = readers.begin().await.map_err(StoreError::from)?;
                 job(&mut Transaction::Sqlite(&mut open)).await
             }
-            Self::Postgres { pool, ids } => {
+            Self::Postgres { pool, ids, .. } => {
                 let mut open = pool
                     .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                     .await
@@ -259,12 +266,13 @@ impl Db {
 
     /// Ends the writer after what is queued, and closes all connections.
     pub async fn close(&self) {
+        self.end_listening();
         match self {
             Self::Sqlite { readers, writer, .. } => {
                 writer.stop().await;
                 readers.close().await;
             }
-            Self::Postgres { pool, ids } => {
+            Self::Postgres { pool, ids, .. } => {
                 pool.close().await;
                 ids.close().await;
             }

@@ -203,6 +203,7 @@ impl Transaction<'_> {
     }
 
     async fn execute_text(&mut self, sql: String, values: Vec<Value>) -> Result<u64, StoreError> {
+        self.give_notice(&sql).await?;
         let sql = AssertSqlSafe(sql);
         Ok(match self {
             Self::Sqlite(connection) => {

@@ -8,6 +8,7 @@ use sqlx::Connection as _;
 use sqlx::sqlite::SqliteConnection;
 use tokio::sync::{mpsc, oneshot};
 
+use super::changes::Changes;
 use super::{Job, StoreError, Transaction};
 use crate::error::Error;
 
@@ -35,10 +36,10 @@ impl std::fmt::Debug for Order {
 }
 
 impl Writer {
-    /// Starts the task on the connection that it alone writes through.
-    pub fn start(connection: SqliteConnection) -> Self {
+    /// Starts the task on the connection that it alone writes through; it says when it has committed.
+    pub fn start(connection: SqliteConnection, changes: Changes) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        tokio::spawn(serve(connection, receiver));
+        tokio::spawn(serve(connection, receiver, changes));
         Self(sender)
     }
 
@@ -66,7 +67,7 @@ impl Writer {
     }
 }
 
-async fn serve(mut connection: SqliteConnection, mut orders: mpsc::Receiver<Order>) {
+async fn serve(mut connection: SqliteConnection, mut orders: mpsc::Receiver<Order>, changes: Changes) {
     let mut queue = Vec::with_capacity(GROUP);
     let mut stopping = None;
     while stopping.is_none() && orders.recv_many(&mut queue, GROUP).await > 0 {
@@ -78,6 +79,7 @@ async fn serve(mut connection: SqliteConnection, mut orders: mpsc::Receiver<Orde
             }
         }
         commit_together(&mut connection, jobs).await;
+        changes.committed();
     }
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "closing the database failed");

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::{HeaderMap, Request, StatusCode, header};
+use axum::http::{HeaderMap, Request, Response, StatusCode, header};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use govern::audit::{Record, Recorder, RecorderHandle, Sink, SinkError};
@@ -80,6 +80,7 @@ impl House {
             address: "192.0.2.7:40000".parse().unwrap(),
             cookies: Vec::new(),
             token: String::new(),
+            extra: Vec::new(),
         }
     }
 
@@ -110,6 +111,8 @@ pub struct Browser {
     pub address: SocketAddr,
     pub cookies: Vec<(String, String)>,
     pub token: String,
+    /// What a script adds to each request.
+    pub extra: Vec<(&'static str, &'static str)>,
 }
 
 /// An answer, read to its end.
@@ -147,7 +150,21 @@ impl Browser {
         answer
     }
 
+    /// Sends a request and reads the answer; a stream of events is left unread.
     pub async fn send(&mut self, method: &str, path: &str, body: String) -> Answer {
+        let (head, body) = self.begin(method, path, body).await.into_parts();
+        let is_stream =
+            head.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind == "text/event-stream");
+        let body = if is_stream { Body::empty() } else { body };
+        let text = String::from_utf8(to_bytes(body, 16 << 20).await.unwrap().to_vec()).unwrap();
+        if let Some((_, rest)) = text.split_once("name=\"token\" value=\"") {
+            rest.split('"').next().unwrap().clone_into(&mut self.token);
+        }
+        Answer { status: head.status, headers: head.headers, text }
+    }
+
+    /// Sends a request and reads the head of the answer.
+    pub async fn begin(&mut self, method: &str, path: &str, body: String) -> Response<Body> {
         let cookies: Vec<String> =
             self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let mut request = Request::builder()
@@ -156,21 +173,19 @@ impl Browser {
             .header(header::HOST, "localhost:8750")
             .header(header::COOKIE, cookies.join("; "))
             .extension(Peer(self.address));
+        for (name, value) in &self.extra {
+            request = request.header(*name, *value);
+        }
         if method == "POST" {
             request = request
                 .header(header::ORIGIN, "http://localhost:8750")
                 .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
         }
         let response = self.router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
-        let (head, body) = response.into_parts();
-        let text = String::from_utf8(to_bytes(body, 16 << 20).await.unwrap().to_vec()).unwrap();
-        for line in head.headers.get_all(header::SET_COOKIE) {
+        for line in response.headers().get_all(header::SET_COOKIE) {
             self.keep_cookie(line.to_str().unwrap());
         }
-        if let Some((_, rest)) = text.split_once("name=\"token\" value=\"") {
-            rest.split('"').next().unwrap().clone_into(&mut self.token);
-        }
-        Answer { status: head.status, headers: head.headers, text }
+        response
     }
 
     fn keep_cookie(&mut self, line: &str) {

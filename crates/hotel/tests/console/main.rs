@@ -6,5 +6,6 @@ mod access;
 mod browser;
 mod desk;
 mod inbox;
+mod live;
 mod log_in;
 mod tasks;

@@ -179,7 +179,8 @@ impl TaskView {
 }
 
 impl MoveView {
-    fn from_row(row: &MoveRow) -> Self {
+    /// The view of a stored step.
+    pub fn from_row(row: &MoveRow) -> Self {
         Self {
             version: row.version,
             from: row.from_status.clone(),
