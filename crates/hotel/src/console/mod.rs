@@ -6,6 +6,9 @@
 
 mod address;
 mod assets;
+mod audit;
+mod chart;
+mod charts;
 mod cookies;
 mod fields;
 mod headers;

@@ -11,6 +11,7 @@ use super::StoreError;
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "foundation", include_str!("migrations/0001_foundation.sql")),
     (2, "console", include_str!("migrations/0002_console.sql")),
+    (7, "watch", include_str!("migrations/0007_watch.sql")),
 ];
 const COUNT: &str = "SELECT COUNT(*) FROM _sqlx_migrations";
 /// Two processes that make one SQLite file at once: the one that loses looks again.
