@@ -50,6 +50,12 @@ pub enum Error {
     /// No such task, or another hotel's.
     #[error("no such task {0}")]
     TaskNotFound(i64),
+    /// No such record of the audit trail.
+    #[error("no such record {0}")]
+    RecordNotFound(i64),
+    /// A record of the audit trail holds what this program does not write there.
+    #[error("the record {0} cannot be read")]
+    RecordUnreadable(i64),
     /// No such hotel.
     #[error("no such hotel {0}")]
     HotelNotFound(i64),
@@ -201,6 +207,8 @@ impl Error {
             Self::SourceMessageAmbiguous(_) => "SOURCE_MESSAGE_AMBIGUOUS",
             Self::ObjectNotFound => "OBJECT_NOT_FOUND",
             Self::TaskNotFound(_) => "TASK_NOT_FOUND",
+            Self::RecordNotFound(_) => "RECORD_NOT_FOUND",
+            Self::RecordUnreadable(_) => "RECORD_UNREADABLE",
             Self::HotelNotFound(_) => "HOTEL_NOT_FOUND",
             Self::TokenNotFound(_) => "TOKEN_NOT_FOUND",
             Self::TokenNameTaken(_) => "TOKEN_NAME_TAKEN",
@@ -245,6 +253,7 @@ impl Error {
             | Self::SourceMessageNotFound
             | Self::ObjectNotFound
             | Self::TaskNotFound(_)
+            | Self::RecordNotFound(_)
             | Self::HotelNotFound(_)
             | Self::TokenNotFound(_)
             | Self::UserNotFound(_) => 404,
@@ -264,7 +273,11 @@ impl Error {
             | Self::OrderChangedSince
             | Self::AssigneeUnknown(_) => 422,
             Self::RateLimited { .. } | Self::LogInLocked { .. } => 429,
-            Self::Broken | Self::MailReader | Self::PasswordHash | Self::Stored(_) => 500,
+            Self::Broken
+            | Self::MailReader
+            | Self::PasswordHash
+            | Self::Stored(_)
+            | Self::RecordUnreadable(_) => 500,
             Self::HotelNotResolved { .. }
             | Self::ToolDisabled
             | Self::CredentialsUnavailable
@@ -320,6 +333,15 @@ impl Error {
             Self::TaskNotFound(id) => {
                 language.pick(format!("没有任务 {id}。"), format!("There is no task {id}."))
             }
+            Self::RecordNotFound(id) => {
+                language.pick(format!("审计记录中没有 {id}。"), format!("The trail has no record {id}."))
+            }
+            Self::RecordUnreadable(id) => language.pick(
+                format!("审计记录 {id} 无法读取，它在数据库中被改动过。请运行 countersign audit verify 查明。"),
+                format!(
+                    "Record {id} cannot be read: it was changed in the database. Run countersign audit verify to find out more."
+                ),
+            ),
             Self::HotelNotFound(id) => {
                 language.pick(format!("没有酒店 {id}。"), format!("There is no hotel {id}."))
             }

@@ -13,10 +13,12 @@ pub mod messages;
 pub mod object_detail;
 mod password;
 pub mod sessions;
+pub mod statistics;
 pub mod submit;
 pub mod target;
 pub mod tasks;
 pub mod tokens;
+pub mod trail;
 pub mod users;
 
 use std::sync::Arc;

@@ -6,7 +6,10 @@
 
 mod address;
 mod assets;
+mod audit;
 mod board;
+mod chart;
+mod charts;
 mod cookies;
 mod events;
 mod fields;

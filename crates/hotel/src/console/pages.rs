@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use govern::tool::Effect;
 
 use super::visit::Visit;
-use super::{board, events, inbox, log_in, tasks};
+use super::{audit, board, charts, events, inbox, log_in, tasks};
 use crate::error::Error;
 
 /// How a page is asked for.
@@ -186,6 +186,30 @@ pub static PAGES: &[Page] = &[
         operation: "console_conversation_news",
         effect: Effect::Read,
         run: |visit| events::conversation(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/audit",
+        access: Access::Scope("console-run"),
+        operation: "console_audit",
+        effect: Effect::Read,
+        run: |visit| audit::explore(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/audit/{id}",
+        access: Access::Scope("console-run"),
+        operation: "console_audit_record",
+        effect: Effect::Read,
+        run: |visit| audit::record(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/charts",
+        access: VIEW,
+        operation: "console_charts",
+        effect: Effect::Read,
+        run: |visit| charts::show(visit).boxed(),
     },
 ];
 

@@ -154,6 +154,46 @@ pub(super) fn message_warning(code: &str, language: Language) -> &str {
     language.pick(chinese, english)
 }
 
+/// How a call ended.
+pub(super) fn outcome(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "ok" => ("成功", "done"),
+        "refused" => ("被拒绝", "refused"),
+        "error" => ("失败", "failed"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// Through which door a call came.
+pub(super) fn channel(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "mcp-http" => ("MCP（HTTP）", "MCP over HTTP"),
+        "mcp-stdio" => ("MCP（stdio）", "MCP over stdio"),
+        "rest" => ("REST 接口", "REST"),
+        "cli" => ("命令行", "command line"),
+        "console" => ("控制台", "console"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// What a call does to the world; empty for what does not exist.
+pub(super) fn effect(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "read" => ("读取", "reads"),
+        "write" => ("写入", "writes"),
+        "" => ("未知操作", "unknown operation"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// The name under which calls are counted.
+pub(super) fn operation(name: &str, language: Language) -> &str {
+    if name == "unknown" { language.pick("未知操作", "unknown operation") } else { name }
+}
+
 /// A value as a person reads it.
 pub(super) fn plain(value: &Value) -> String {
     match value {

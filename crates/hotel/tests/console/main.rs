@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod access;
+mod audit;
 mod browser;
+mod charts;
 mod desk;
 mod inbox;
 mod live;
