@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::{Transaction, Value, record};
 use crate::domain::keys::CaseKeys;
 use crate::domain::order::{ObjectType, Order};
+use crate::domain::search::Kind;
 use crate::error::Error;
 
 record! {
@@ -143,7 +144,8 @@ impl Transaction<'_> {
         )
         .await?;
         self.insert(HISTORY, history).await?;
-        Ok(())
+        let ids: Vec<i64> = orders.iter().map(|order| order.order_id).collect();
+        self.index(Kind::Order, &ids).await
     }
 
     /// Stores an order whose version was raised by one; `false` when another writer was first.
@@ -169,6 +171,7 @@ impl Transaction<'_> {
             .await?;
         if changed == 1 {
             self.insert(HISTORY, vec![history_row(order, change)]).await?;
+            self.index(Kind::Order, &[order.order_id]).await?;
         }
         Ok(changed == 1)
     }

@@ -102,6 +102,7 @@ record! {
     struct Count { count: i64 }
 }
 
+/// The columns of [`TaskRow`].
 macro_rules! select_task {
     ($rest:literal) => {
         concat!(
@@ -113,6 +114,8 @@ macro_rules! select_task {
         )
     };
 }
+
+pub(super) use select_task;
 
 /// A place in a conversation's tasks, for reading on from there.
 #[derive(Debug, Clone, Copy)]
