@@ -7,4 +7,6 @@ mod browser;
 mod desk;
 mod inbox;
 mod log_in;
+mod orders;
+mod search;
 mod tasks;
