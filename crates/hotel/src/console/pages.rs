@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use govern::tool::Effect;
 
 use super::visit::Visit;
-use super::{audit, board, charts, events, inbox, log_in, tasks};
+use super::{audit, board, charts, events, inbox, log_in, orders, search, tasks};
 use crate::error::Error;
 
 /// How a page is asked for.
@@ -210,6 +210,31 @@ pub static PAGES: &[Page] = &[
         operation: "console_charts",
         effect: Effect::Read,
         run: |visit| charts::show(visit).boxed(),
+    },
+    // What people look up.
+    Page {
+        method: Method::Get,
+        path: "/console/search",
+        access: VIEW,
+        operation: "console_search",
+        effect: Effect::Read,
+        run: |visit| search::search(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/orders",
+        access: VIEW,
+        operation: "console_orders",
+        effect: Effect::Read,
+        run: |visit| orders::list(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/orders/{id}",
+        access: VIEW,
+        operation: "console_order",
+        effect: Effect::Read,
+        run: |visit| orders::show(visit).boxed(),
     },
 ];
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::{Transaction, Value, record};
 use crate::domain::keys::CaseKeys;
 use crate::domain::order::{ObjectType, Order};
+use crate::domain::search::Kind;
 use crate::error::Error;
 
 record! {
@@ -147,7 +148,8 @@ impl Transaction<'_> {
         )
         .await?;
         self.insert(HISTORY, history).await?;
-        Ok(())
+        let ids: Vec<i64> = orders.iter().map(|order| order.order_id).collect();
+        self.index(Kind::Order, &ids).await
     }
 
     /// What a change made of an order, as JSON text: a list of {field, from, to}.
@@ -180,6 +182,7 @@ impl Transaction<'_> {
             .await?;
         if changed == 1 {
             self.insert(HISTORY, vec![history_row(order, change)]).await?;
+            self.index(Kind::Order, &[order.order_id]).await?;
         }
         Ok(changed == 1)
     }

@@ -108,6 +108,7 @@ record! {
     struct Count { count: i64 }
 }
 
+/// The columns of [`TaskRow`].
 macro_rules! select_task {
     ($rest:literal) => {
         concat!(
@@ -119,6 +120,8 @@ macro_rules! select_task {
         )
     };
 }
+
+pub(super) use select_task;
 
 /// A place in a conversation's tasks, for reading on from there.
 #[derive(Debug, Clone, Copy)]

@@ -10,4 +10,6 @@ mod desk;
 mod inbox;
 mod live;
 mod log_in;
+mod orders;
+mod search;
 mod tasks;
