@@ -153,7 +153,7 @@ impl Transaction<'_> {
     }
 
     /// What a change made of an order, as JSON text: a list of {field, from, to}.
-    pub async fn order_changes(&mut self, order_id: i64, version: i64) -> Result<Option<String>, Error> {
+    pub async fn order_changes_at(&mut self, order_id: i64, version: i64) -> Result<Option<String>, Error> {
         let sql = "SELECT changes FROM order_change WHERE order_id = $1 AND version = $2";
         let row: Option<Changes> = self.first(sql, &[order_id.into(), version.into()]).await?;
         Ok(row.map(|row| row.changes))

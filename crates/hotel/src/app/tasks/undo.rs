@@ -32,7 +32,7 @@ pub(super) async fn apply(
     }
     let (Some(order_id), Some(version)) = (task.order_id, confirmed.order_version) else { return Ok(None) };
     let order = tx.order(task.hotel_id, order_id).await?.filter(|order| order.version == version);
-    let changes = tx.order_changes(order_id, version).await?;
+    let changes = tx.order_changes_at(order_id, version).await?;
     let (Some(mut order), Some(changes)) = (order, changes) else { return Err(Error::OrderChangedSince) };
     let changes: Vec<Value> = serde_json::from_str(&changes)?;
     let mut undone = Vec::new();
