@@ -68,24 +68,42 @@ enum Action {
     )]
     Reject(Step),
     /// Send a task to manual review; needs a reason
+    #[command(
+        after_help = "Example: countersign hotel tasks review 1042 --as 'Li Na' --reason 'which of two groups?'"
+    )]
     Review(Step),
     /// Send a reviewed task back to be confirmed
+    #[command(after_help = "Example: countersign hotel tasks return 1042 --as 'Li Na'")]
     Return(Step),
     /// Begin to work on a confirmed task
+    #[command(after_help = "Example: countersign hotel tasks start 1042 --as 'Li Na'")]
     Start(Step),
     /// Say that the work is done
+    #[command(after_help = "Example: countersign hotel tasks done 1042 --as 'Li Na'")]
     Done(Step),
     /// Say that the work failed; needs a reason
+    #[command(
+        after_help = "Example: countersign hotel tasks fail 1042 --as 'Li Na' --reason 'no rooms left'"
+    )]
     Fail(Step),
     /// Begin anew with a task that failed
+    #[command(after_help = "Example: countersign hotel tasks retry 1042 --as 'Li Na'")]
     Retry(Step),
     /// Give up a confirmed or failed task; needs a reason, and leaves the order as it is
+    #[command(
+        after_help = "Example: countersign hotel tasks cancel 1042 --as 'Li Na' --reason 'the guest withdrew'"
+    )]
     Cancel(Step),
     /// Close a manual review; needs a reason
+    #[command(
+        after_help = "Example: countersign hotel tasks close 1042 --as 'Li Na' --reason 'answered by phone'"
+    )]
     Close(Step),
     /// Say that an informational message was read
+    #[command(after_help = "Example: countersign hotel tasks acknowledge 1042 --as 'Li Na'")]
     Acknowledge(Step),
     /// Take a confirmation back, and with it what it changed on the order
+    #[command(after_help = "Example: countersign hotel tasks undo 1042 --as 'Li Na'")]
     Undo(Step),
     /// Give an open task to a person of the console
     #[command(after_help = "Example: countersign hotel tasks assign 1042 --to mei --as 'Li Na'")]
