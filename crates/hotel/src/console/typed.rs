@@ -30,7 +30,9 @@ impl Typed {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         let typed = fields.iter().any(|(_, value)| !value.trim().is_empty());
-        (visit.is_at("/console/tasks/") && typed).then(|| Self { path: visit.path.clone(), fields })
+        // The card shows it all again, whichever of its forms was sent.
+        let path = format!("/console/tasks/{}", visit.id?);
+        (visit.is_at("/console/tasks/") && typed).then_some(Self { path, fields })
     }
 
     /// The form that a log-in carried along.
