@@ -285,6 +285,21 @@ async fn an_undone_creation_is_a_draft_again_which_a_rejection_then_cancels() {
 }
 
 #[tokio::test]
+async fn a_creation_whose_review_is_closed_leaves_no_draft_in_the_way_of_another() {
+    on_each_database(async |rig| {
+        rig.activate().await;
+        let first = task(&rig, new_group()).await;
+        act(&rig, first, Act::Review).await.unwrap();
+        act(&rig, first, Act::Close).await.unwrap();
+        assert_eq!(order(&rig, first).await["status"], "CANCELLED");
+        let second = task(&rig, new_group()).await;
+        assert_eq!(shown(&rig, second).await.task.task_status, "PENDING_CONFIRMATION");
+        act(&rig, second, Act::Confirm).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn only_who_confirmed_or_an_admin_undoes_it_whoever_has_the_task_by_now() {
     on_each_database(async |rig| {
         block(&rig).await;

@@ -247,10 +247,10 @@ impl Transaction<'_> {
         Ok(self.all(sql, &[hotel_id.into(), batch_id.into()]).await?)
     }
 
-    /// How many tasks, this one aside, an order has that are neither rejected nor superseded.
+    /// How many of the tasks that created an order, this one aside, stand: neither rejected, closed nor superseded.
     pub async fn count_standing_tasks(&mut self, order_id: i64, but: i64) -> Result<i64, Error> {
         let sql = "SELECT COUNT(*) AS count FROM task
-                   WHERE order_id = $1 AND task_id <> $2 AND creates_order AND status NOT IN ('REJECTED', 'SUPERSEDED')";
+                   WHERE order_id = $1 AND task_id <> $2 AND creates_order AND status NOT IN ('REJECTED', 'CLOSED', 'SUPERSEDED')";
         Ok(self.one::<Count>(sql, &[order_id.into(), but.into()]).await?.count)
     }
 

@@ -23,7 +23,7 @@ pub enum Act {
     Retry,
     /// It is given up after it was confirmed; what was confirmed stays on the order.
     Cancel,
-    /// The review is over without a task.
+    /// The review is over without a task; an order that was created only for it is cancelled.
     Close,
     /// An informational message was read.
     Acknowledge,

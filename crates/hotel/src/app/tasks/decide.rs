@@ -159,7 +159,8 @@ async fn on_the_order(
             Ok((pending.apply(tx, task, decision, now).await?, detail))
         }
         Act::Undo => Ok((undo::apply(tx, task, decision, now).await?, None)),
-        Act::Reject => {
+        // Without its create task a draft must not count as existing, or nothing could create the order again.
+        Act::Reject | Act::Close => {
             if let Some(order_id) = task.order_id.filter(|_| task.creates_order) {
                 cancel_draft(tx, hotel_id, order_id, task.task_id, &decision.actor, now).await?;
             }
