@@ -266,15 +266,12 @@ async fn hear_until_lost(own: &PgPool, shared: &Shared, is_failing: &mut bool) -
     *is_failing = false;
     loop {
         // Receiving may be broken off: what has arrived in part stays in the connection's buffer.
-        let heard = match timeout(SILENCE, listener.try_recv()).await {
-            Ok(heard) => heard?,
-            Err(_) => {
-                let asked = sqlx::query("SELECT 1").execute(&mut listener);
-                timeout(SILENCE, asked).await.map_err(|_| sqlx::Error::PoolTimedOut)??;
-                continue;
-            }
+        let Ok(heard) = timeout(SILENCE, listener.try_recv()).await else {
+            let asked = sqlx::query("SELECT 1").execute(&mut listener);
+            timeout(SILENCE, asked).await.map_err(|_| sqlx::Error::PoolTimedOut)??;
+            continue;
         };
-        let Some(notice) = heard else { return Ok(()) };
+        let Some(notice) = heard? else { return Ok(()) };
         let mut mark = shared.state.borrow().mark;
         for (number, _) in
             mark.0.iter_mut().zip(TOPICS).filter(|(_, topic)| topic.as_str() == notice.payload())
