@@ -476,6 +476,14 @@ async fn of_two_people_at_once_one_is_first_and_the_other_learns_what_was_done()
             assert_eq!(late.details()["changed_since"].as_array().unwrap().len(), 1);
             assert_eq!(shown(&rig, task).await.task.version, version + 1);
         }
+        let event = json!({"event_type": "BOOKING_NEW_GROUP",
+            "case_keys": {"group_code": "GR2", "confirmation_number": null, "reservation_no": null}});
+        let created = task(&rig, event).await;
+        let of = |act, actor| Decision { version: Some(1), ..decision(created, act, actor) };
+        let (confirm, reject) = (of(Act::Confirm, "mei"), of(Act::Reject, "li"));
+        let both = join(decide(&rig, confirm), decide(&rig, reject)).await;
+        let late = both.0.and(both.1).unwrap_err();
+        assert_eq!(late.code(), "VERSION_CONFLICT", "the draft is changed by both");
         let task = task_at(&rig, TaskStatus::PendingConfirmation).await;
         let confirm = Decision { version: Some(1), ..decision(task, Act::Confirm, "mei") };
         let both = join(decide(&rig, confirm), assign(&rig, task, Some(1), Some("li"))).await;

@@ -19,6 +19,8 @@ pub enum Realm {
     Merges = 2,
     /// Orders and batches, by case keys and messages.
     Orders = 3,
+    /// Tasks, by their ids.
+    Tasks = 4,
 }
 
 /// Into how many locks the texts of a realm fall. PostgreSQL keeps locks in shared memory of a fixed size; a submission

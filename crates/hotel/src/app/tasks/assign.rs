@@ -9,8 +9,8 @@ use super::{TaskDetail, conflict, detail};
 use crate::app::users::folded;
 use crate::app::{Hotel, Request};
 use crate::error::Error;
-use crate::store::boxed;
 use crate::store::tasks::Move;
+use crate::store::{Realm, boxed};
 
 /// Who is to have a task.
 #[derive(Debug, Clone)]
@@ -39,6 +39,7 @@ pub async fn assign(
             boxed(async move {
                 let (hotel, request, assignment) = &*shared;
                 let hotel_id = tx.resolve_hotel(None).await?;
+                tx.serialise_on(Realm::Tasks, hotel_id, &[assignment.task_id.to_string()]).await?;
                 let task = tx.task(hotel_id, assignment.task_id).await?;
                 if assignment.version.is_some_and(|seen| seen != task.version) {
                     return Err(conflict(tx, &task, assignment.version).await?);

@@ -11,7 +11,7 @@ use crate::app::{Hotel, Request};
 use crate::domain::task::TaskStatus;
 use crate::error::Error;
 use crate::store::tasks::{Move, TaskRow};
-use crate::store::{Transaction, boxed};
+use crate::store::{Realm, Transaction, boxed};
 
 /// Most tasks that are acknowledged at once.
 const MOST_AT_ONCE: usize = 200;
@@ -63,6 +63,8 @@ pub async fn decide(hotel: &Arc<Hotel>, request: Request, decision: Decision) ->
             boxed(async move {
                 let (hotel, request, decision) = &*shared;
                 let hotel_id = tx.resolve_hotel(None).await?;
+                // Else the second of two people could find the order changed before they find the task moved.
+                tx.serialise_on(Realm::Tasks, hotel_id, &[decision.task_id.to_string()]).await?;
                 apply(tx, hotel, request, decision, hotel_id).await?;
                 detail(tx, hotel, hotel_id, decision.task_id).await
             })
@@ -87,6 +89,8 @@ pub async fn acknowledge(
             boxed(async move {
                 let (hotel, request, actor, seen) = &*shared;
                 let hotel_id = tx.resolve_hotel(None).await?;
+                let ids: Vec<String> = seen.iter().map(|(task_id, _)| task_id.to_string()).collect();
+                tx.serialise_on(Realm::Tasks, hotel_id, &ids).await?;
                 let mut bulk = Bulk { done: Vec::new(), left: Vec::new() };
                 for &(task_id, version) in seen {
                     let decision = Decision {
