@@ -1,7 +1,7 @@
 //! The order page with its history, and the list of orders.
 
 use axum::http::StatusCode;
-use hotel::app::tasks::{Decision, Verdict, decide};
+use hotel::app::tasks::{Act, Decision, decide};
 use hotel::domain::role::Role;
 use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
@@ -9,9 +9,17 @@ use serde_json::{Value, json};
 use crate::browser::House;
 use crate::desk::{TEXT, complete_group, mail, propose};
 
-async fn say(rig: &Rig, task_id: i64, verdict: Verdict) {
+async fn say(rig: &Rig, task_id: i64, act: Act) {
     let reason = Some("客人来电".to_owned());
-    let decision = Decision { task_id, verdict, actor: "王芳".to_owned(), version: None, reason };
+    let decision = Decision {
+        task_id,
+        act,
+        is_admin: false,
+        edits: Vec::new(),
+        actor: "王芳".to_owned(),
+        version: None,
+        reason,
+    };
     decide(&rig.hotel, rig.request("王芳"), decision).await.unwrap();
 }
 
@@ -43,15 +51,15 @@ async fn the_page_tells_every_change_by_whom_by_which_task_and_from_which_mail()
         {
             assert!(draft.contains(shown), "{shown}: {draft}");
         }
-        say(&house.rig, create, Verdict::Confirm).await;
+        say(&house.rig, create, Act::Confirm).await;
         let change = json!({"field": "departure", "from": "2027-03-15", "to": "2027-03-16"});
         let amend = json!({"event_type": "BOOKING_AMEND", "proposed_changes": [change]});
         let amend = case(&house.rig, "b@x", "One more night", &amend).await;
-        say(&house.rig, amend, Verdict::Confirm).await;
+        say(&house.rig, amend, Act::Confirm).await;
         let reason = json!({"field": "reason", "from": null, "to": "weather"});
         let cancel = json!({"event_type": "BOOKING_CANCEL", "proposed_changes": [reason]});
         let cancel = case(&house.rig, "c@x", "Off", &cancel).await;
-        say(&house.rig, cancel, Verdict::Confirm).await;
+        say(&house.rig, cancel, Act::Confirm).await;
         let page = viewer.get(&path).await.text;
         let history = page.split_once("<ol class=\"history\"").unwrap().1;
         let places = ["Off", "One more night", "Book Club", "<strong>创建</strong>"]
@@ -77,7 +85,7 @@ async fn a_draft_that_was_rejected_is_cancelled_without_a_record_of_cancellation
         let house = House::open(rig).await;
         let create = case(&house.rig, "a@x", "New group", &complete_group()).await;
         let order = order_of(&house.rig, create).await;
-        say(&house.rig, create, Verdict::Reject).await;
+        say(&house.rig, create, Act::Reject).await;
         let mut viewer = house.logged_in("viewer", Role::Viewer).await;
         let page = viewer.get(&format!("/console/orders/{order}")).await.text;
         assert!(page.contains("<td class=\"to\"><bdi>已取消</bdi>") && !page.contains("取消记录"), "{page}");
@@ -111,7 +119,7 @@ async fn fields_of_an_agent_are_text_and_lists_are_read_line_by_line() {
         event["details"] = json!({"lines": [line(1, "WANG WEI"), line(2, hostile)]});
         let create = case(&house.rig, "a@x", hostile, &event).await;
         let order = order_of(&house.rig, create).await;
-        say(&house.rig, create, Verdict::Confirm).await;
+        say(&house.rig, create, Act::Confirm).await;
         let mut viewer = house.logged_in("viewer", Role::Viewer).await;
         let page = viewer.get(&format!("/console/orders/{order}")).await.text;
         assert!(
@@ -137,9 +145,9 @@ async fn the_list_filters_by_status_arrival_and_words() {
             let event = json!({"case_keys": keys(&format!("GR{number}")), "proposed_changes": changes});
             let task = case(&house.rig, &format!("{number}@x"), "New", &event).await;
             if number < 2 {
-                say(&house.rig, task, Verdict::Confirm).await;
+                say(&house.rig, task, Act::Confirm).await;
             } else {
-                say(&house.rig, task, Verdict::Reject).await;
+                say(&house.rig, task, Act::Reject).await;
             }
         }
         let mut viewer = house.logged_in("viewer", Role::Viewer).await;

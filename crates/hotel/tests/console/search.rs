@@ -120,7 +120,9 @@ async fn an_order_is_found_by_what_it_says_now_and_no_more_by_what_it_said() {
 async fn confirm(rig: &Rig, task_id: i64) {
     let decision = hotel::app::tasks::Decision {
         task_id,
-        verdict: hotel::app::tasks::Verdict::Confirm,
+        act: hotel::app::tasks::Act::Confirm,
+        is_admin: false,
+        edits: Vec::new(),
         actor: "mei".to_owned(),
         version: None,
         reason: Some("asked".to_owned()),

@@ -31,9 +31,9 @@ async fn open(browser: &mut Browser, task: i64) -> Answer {
     browser.get(&format!("/console/tasks/{task}")).await
 }
 
-/// The hidden fields of the page's last form, as a browser sends them, without the token.
+/// The hidden fields of the page's last form that the server takes, as a browser sends them, without the token.
 fn carried(page: &str) -> Vec<(String, String)> {
-    let form = page.rsplit("<form").next().unwrap();
+    let form = page.rsplit("<form").find(|form| form.contains("name=\"token\"")).unwrap();
     let inputs = form.split("<input type=\"hidden\" name=\"").skip(1);
     let pairs = inputs.map(|input| {
         let (name, rest) = input.split_once("\" value=\"").unwrap();
