@@ -116,3 +116,8 @@ export async function logIn(page, name, password) {
   await page.getByRole("button", { name: "登录" }).click();
   await page.getByRole("link", { name }).waitFor();
 }
+
+/** The button of an act, with or without the hint of its key; more than one act has such a word in its name. */
+export function act(page, name) {
+  return page.getByRole("button", { name: new RegExp(`^${name}( .)?$`) });
+}

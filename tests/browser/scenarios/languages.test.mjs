@@ -17,7 +17,7 @@ scenario("every page is all Chinese, and all English once that is chosen", async
   for (const path of paths) foreign.push(...(await words(page, path, /\p{Script=Han}/u)));
   assert.deepEqual(foreign, []);
   await page.getByRole("button", { name: "中文" }).click();
-  await page.getByRole("link", { name: "任务" }).waitFor();
+  await page.getByRole("link", { name: "任务", exact: true }).waitFor();
 });
 
 /** The page's own words that match: not those of mails, names and agents, which stand in elements of their own. */
