@@ -50,6 +50,12 @@ pub enum Error {
     /// No such task, or another hotel's.
     #[error("no such task {0}")]
     TaskNotFound(i64),
+    /// No such record of the audit trail.
+    #[error("no such record {0}")]
+    RecordNotFound(i64),
+    /// A record of the audit trail holds what this program does not write there.
+    #[error("the record {0} cannot be read")]
+    RecordUnreadable(i64),
     /// No such hotel.
     #[error("no such hotel {0}")]
     HotelNotFound(i64),
@@ -112,6 +118,18 @@ pub enum Error {
     /// A CONFIRM warning needs a person's reason.
     #[error("a reason is needed")]
     ReasonRequired(Value),
+    /// The act needs a person's reason whatever the warnings.
+    #[error("{0} needs a reason")]
+    ReasonMissing(&'static str),
+    /// The confirmation is another person's, and the one who would undo it is no admin.
+    #[error("{0} confirmed it")]
+    UndoByOther(String),
+    /// The order changed after the confirmation that would be undone.
+    #[error("the order changed since the confirmation")]
+    OrderChangedSince,
+    /// Nobody who may log in has this name, so the task cannot be theirs.
+    #[error("no person {0} to give a task to")]
+    AssigneeUnknown(String),
     /// The bearer token is missing or wrong.
     #[error("no valid credential")]
     Unauthenticated,
@@ -189,6 +207,8 @@ impl Error {
             Self::SourceMessageAmbiguous(_) => "SOURCE_MESSAGE_AMBIGUOUS",
             Self::ObjectNotFound => "OBJECT_NOT_FOUND",
             Self::TaskNotFound(_) => "TASK_NOT_FOUND",
+            Self::RecordNotFound(_) => "RECORD_NOT_FOUND",
+            Self::RecordUnreadable(_) => "RECORD_UNREADABLE",
             Self::HotelNotFound(_) => "HOTEL_NOT_FOUND",
             Self::TokenNotFound(_) => "TOKEN_NOT_FOUND",
             Self::TokenNameTaken(_) => "TOKEN_NAME_TAKEN",
@@ -204,7 +224,10 @@ impl Error {
             Self::VersionConflict(_) => "VERSION_CONFLICT",
             Self::MoveNotAllowed { .. } => "MOVE_NOT_ALLOWED",
             Self::ConfirmBlocked(_) => "CONFIRM_BLOCKED",
-            Self::ReasonRequired(_) => "REASON_REQUIRED",
+            Self::ReasonRequired(_) | Self::ReasonMissing(_) => "REASON_REQUIRED",
+            Self::UndoByOther(_) => "UNDO_BY_OTHER",
+            Self::OrderChangedSince => "ORDER_CHANGED_SINCE",
+            Self::AssigneeUnknown(_) => "ASSIGNEE_UNKNOWN",
             Self::Unauthenticated => "AUTH_SIGNATURE_INVALID",
             Self::OriginRefused(_) | Self::BodyIncomplete => "MCP_REQUEST_INVALID",
             Self::RouteNotFound => "NOT_FOUND",
@@ -230,6 +253,7 @@ impl Error {
             | Self::SourceMessageNotFound
             | Self::ObjectNotFound
             | Self::TaskNotFound(_)
+            | Self::RecordNotFound(_)
             | Self::HotelNotFound(_)
             | Self::TokenNotFound(_)
             | Self::UserNotFound(_) => 404,
@@ -243,9 +267,17 @@ impl Error {
             Self::MissingSourceMessageId
             | Self::MoveNotAllowed { .. }
             | Self::ConfirmBlocked(_)
-            | Self::ReasonRequired(_) => 422,
+            | Self::ReasonRequired(_)
+            | Self::ReasonMissing(_)
+            | Self::UndoByOther(_)
+            | Self::OrderChangedSince
+            | Self::AssigneeUnknown(_) => 422,
             Self::RateLimited { .. } | Self::LogInLocked { .. } => 429,
-            Self::Broken | Self::MailReader | Self::PasswordHash | Self::Stored(_) => 500,
+            Self::Broken
+            | Self::MailReader
+            | Self::PasswordHash
+            | Self::Stored(_)
+            | Self::RecordUnreadable(_) => 500,
             Self::HotelNotResolved { .. }
             | Self::ToolDisabled
             | Self::CredentialsUnavailable
@@ -290,9 +322,26 @@ impl Error {
                 format!("任务当前状态为 {status}，不能变为 {wanted}。"),
                 format!("The task is {status} and cannot become {wanted}."),
             ),
+            Self::UndoByOther(name) => language.pick(
+                format!("该任务由 {name} 确认。请由本人或管理员撤销。"),
+                format!("{name} confirmed the task. Only that person or an admin can undo it."),
+            ),
+            Self::AssigneeUnknown(name) => language.pick(
+                format!("没有可以登录的用户 {name}。请选择列表中的用户。"),
+                format!("Nobody who may log in is named {name}. Choose somebody of the list."),
+            ),
             Self::TaskNotFound(id) => {
                 language.pick(format!("没有任务 {id}。"), format!("There is no task {id}."))
             }
+            Self::RecordNotFound(id) => {
+                language.pick(format!("审计记录中没有 {id}。"), format!("The trail has no record {id}."))
+            }
+            Self::RecordUnreadable(id) => language.pick(
+                format!("审计记录 {id} 无法读取，它在数据库中被改动过。请运行 countersign audit verify 查明。"),
+                format!(
+                    "Record {id} cannot be read: it was changed in the database. Run countersign audit verify to find out more."
+                ),
+            ),
             Self::HotelNotFound(id) => {
                 language.pick(format!("没有酒店 {id}。"), format!("There is no hotel {id}."))
             }
@@ -377,6 +426,11 @@ impl Error {
             Self::ReasonRequired(_) => (
                 "存在需要说明理由的警告，请填写 reason。",
                 "A warning needs a person's reason; give a reason.",
+            ),
+            Self::ReasonMissing(_) => ("此操作需要填写理由（reason）。", "This needs a reason; give one."),
+            Self::OrderChangedSince => (
+                "确认之后订单又有改动，无法撤销。请改为提交新的修改或取消该任务。",
+                "The order changed after the confirmation, so it cannot be undone. Cancel the task, or change the order by another one.",
             ),
             Self::LogInFailed => ("用户名或密码不正确。", "The name or the password is not right."),
             Self::NotLoggedIn => ("请先登录。", "Log in first."),

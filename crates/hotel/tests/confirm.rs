@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use hotel::Error;
 use hotel::app::submit::{adapter, submit};
-use hotel::app::tasks::{TaskDetail, Verdict};
+use hotel::app::tasks::{Act, TaskDetail};
 use hotel::app::{ingest, object_detail, tasks};
 use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
@@ -52,8 +52,15 @@ fn change(field: &str, to: Value) -> Value {
 
 async fn decide(rig: &Rig, task_id: i64, reason: Option<&str>) -> Result<TaskDetail, Error> {
     let reason = reason.map(str::to_owned);
-    let decision =
-        tasks::Decision { task_id, verdict: Verdict::Confirm, actor: "mei".into(), version: None, reason };
+    let decision = tasks::Decision {
+        task_id,
+        act: Act::Confirm,
+        is_admin: false,
+        edits: Vec::new(),
+        actor: "mei".into(),
+        version: None,
+        reason,
+    };
     tasks::decide(&rig.hotel, rig.request("mei"), decision).await
 }
 
@@ -226,6 +233,105 @@ async fn what_the_day_or_the_order_changed_since_needs_a_reason() {
         let codes = refused(&rig, tomorrow, None).await;
         assert_eq!(codes[0], "REASON_REQUIRED");
         assert!(codes.contains(&"ARRIVAL_IN_PAST".to_owned()), "{codes:?}");
+    })
+    .await;
+}
+
+async fn act(rig: &Rig, task_id: i64, act: Act, actor: &str, is_admin: bool) -> Result<TaskDetail, Error> {
+    let decision = tasks::Decision {
+        task_id,
+        act,
+        is_admin,
+        edits: Vec::new(),
+        actor: actor.into(),
+        version: None,
+        reason: Some("because".into()),
+    };
+    tasks::decide(&rig.hotel, rig.request(actor), decision).await
+}
+
+#[tokio::test]
+async fn undoing_gives_the_order_every_value_back_and_the_task_can_be_confirmed_again() {
+    on_each_database(async |rig| {
+        block(&rig).await;
+        let task =
+            amend(&rig, json!([change("arrival", "2027-01-11".into()), change("rooms", 12.into())])).await;
+        let before = order(&rig, task).await;
+        decide(&rig, task, Some("checked")).await.unwrap();
+        let undone = act(&rig, task, Act::Undo, "mei", false).await.unwrap();
+        assert_eq!(undone.task.task_status, "PENDING_CONFIRMATION");
+        let after = order(&rig, task).await;
+        assert_eq!((&after["arrival"], &after["fields"]), (&before["arrival"], &before["fields"]));
+        assert_eq!(after["version"], json!(before["version"].as_i64().unwrap() + 2));
+        decide(&rig, task, Some("checked")).await.unwrap();
+        assert_eq!(order(&rig, task).await["arrival"], "2027-01-11");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn undoing_a_cancellation_and_a_creation_leads_back_too() {
+    on_each_database(async |rig| {
+        block(&rig).await;
+        let cancel = propose(
+            &rig,
+            "BOOKING_CANCEL",
+            json!({"group_code": "GR1"}),
+            json!([change("scope", "ALL".into())]),
+            json!({}),
+        )
+        .await;
+        decide(&rig, cancel, Some("checked")).await.unwrap();
+        assert_eq!(order(&rig, cancel).await["status"], "CANCELLED");
+        act(&rig, cancel, Act::Undo, "mei", false).await.unwrap();
+        let back = order(&rig, cancel).await;
+        assert_eq!(back["status"], "DRAFT");
+        assert_eq!(back["fields"].get("cancellation"), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn only_who_confirmed_or_an_admin_undoes_and_only_while_the_order_is_as_it_was_left() {
+    on_each_database(async |rig| {
+        block(&rig).await;
+        let first = amend(&rig, json!([change("rooms", 12.into())])).await;
+        decide(&rig, first, Some("checked")).await.unwrap();
+        assert_eq!(act(&rig, first, Act::Undo, "lin", false).await.unwrap_err().code(), "UNDO_BY_OTHER");
+        act(&rig, first, Act::Undo, "lin", true).await.unwrap();
+        decide(&rig, first, Some("checked")).await.unwrap();
+        let second = amend(&rig, json!([change("rooms", 14.into())])).await;
+        decide(&rig, second, Some("checked")).await.unwrap();
+        assert_eq!(
+            act(&rig, first, Act::Undo, "mei", false).await.unwrap_err().code(),
+            "ORDER_CHANGED_SINCE"
+        );
+        act(&rig, second, Act::Start, "mei", false).await.unwrap();
+        assert_eq!(act(&rig, second, Act::Undo, "mei", false).await.unwrap_err().code(), "MOVE_NOT_ALLOWED");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_act_that_needs_a_reason_is_refused_without_one_whoever_asks() {
+    on_each_database(async |rig| {
+        block(&rig).await;
+        let task = amend(&rig, json!([change("rooms", 12.into())])).await;
+        for reason in [None, Some(String::new()), Some(" \n".to_owned())] {
+            for act in [Act::Reject, Act::Review] {
+                let decision = tasks::Decision {
+                    task_id: task,
+                    act,
+                    actor: "mei".into(),
+                    is_admin: true,
+                    version: None,
+                    reason: reason.clone(),
+                    edits: Vec::new(),
+                };
+                let error = tasks::decide(&rig.hotel, rig.request("mei"), decision).await.unwrap_err();
+                assert_eq!(error.code(), "REASON_REQUIRED");
+            }
+        }
     })
     .await;
 }

@@ -10,7 +10,7 @@ use hotel::app::case_context::{self, CaseContext};
 use hotel::app::conversation::{self, Messages};
 use hotel::app::ingest::{self, AgentBusMessage};
 use hotel::app::submit::{adapter, submit};
-use hotel::app::tasks::Verdict;
+use hotel::app::tasks::Act;
 use hotel::app::{object_detail, tasks};
 use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
@@ -61,7 +61,9 @@ async fn book(rig: &Rig, message: &str, event_type: &str, keys: Value) -> (i64, 
 async fn confirm(rig: &Rig, task_id: i64) {
     let decision = tasks::Decision {
         task_id,
-        verdict: Verdict::Confirm,
+        act: Act::Confirm,
+        is_admin: false,
+        edits: Vec::new(),
         actor: "mei".into(),
         version: None,
         reason: Some("checked".into()),

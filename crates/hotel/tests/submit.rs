@@ -8,7 +8,7 @@
 
 use hotel::Error;
 use hotel::app::submit::{Submitted, adapter, submit};
-use hotel::app::tasks::Verdict;
+use hotel::app::tasks::Act;
 use hotel::app::{ChangedPayload, ingest, tasks};
 use hotel::testing::{Rig, on_each_database};
 use serde_json::{Value, json};
@@ -72,7 +72,9 @@ async fn the_same_payload_again_is_a_replay_with_the_same_ids_and_the_current_ta
         let task_id: i64 = first.items[0].task_id.as_ref().unwrap().parse().unwrap();
         let decision = tasks::Decision {
             task_id,
-            verdict: Verdict::Confirm,
+            act: Act::Confirm,
+            is_admin: false,
+            edits: Vec::new(),
             actor: "mei".into(),
             version: Some(1),
             reason: Some("checked with the agency".into()),
@@ -346,16 +348,17 @@ async fn rejecting_the_only_create_task_cancels_its_draft_so_that_it_can_be_crea
         ingest_mail(&rig, MAIL).await;
         let first = send(&rig, v3(json!([booking("E1", "GR1")]))).await.unwrap().answer;
         let task_id = first.items[0].task_id.as_ref().unwrap().parse().unwrap();
-        let decision = |verdict| tasks::Decision {
+        let decision = |act| tasks::Decision {
             task_id,
-            verdict,
+            act,
+            is_admin: false,
+            edits: Vec::new(),
             actor: "mei".into(),
             version: None,
             reason: Some("duplicate".into()),
         };
-        tasks::decide(&rig.hotel, rig.request("mei"), decision(Verdict::Reject)).await.unwrap();
-        let late =
-            tasks::decide(&rig.hotel, rig.request("mei"), decision(Verdict::Confirm)).await.unwrap_err();
+        tasks::decide(&rig.hotel, rig.request("mei"), decision(Act::Reject)).await.unwrap();
+        let late = tasks::decide(&rig.hotel, rig.request("mei"), decision(Act::Confirm)).await.unwrap_err();
         assert_eq!(late.code(), "MOVE_NOT_ALLOWED");
         let second_mail = String::from_utf8_lossy(MAIL).replace("m1@", "m2@");
         ingest_mail(&rig, second_mail.as_bytes()).await;
@@ -377,7 +380,9 @@ async fn a_stale_version_is_a_conflict_that_shows_what_changed() {
         let task_id = answer.items[0].task_id.as_ref().unwrap().parse().unwrap();
         let decision = |actor: &str| tasks::Decision {
             task_id,
-            verdict: Verdict::Confirm,
+            act: Act::Confirm,
+            is_admin: false,
+            edits: Vec::new(),
             actor: actor.into(),
             version: Some(1),
             reason: Some("checked".into()),

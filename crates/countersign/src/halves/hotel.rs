@@ -16,7 +16,7 @@ use govern::{
     tool::Service,
 };
 use hotel::{
-    app::{Hotel, Request, tokens::TokenStore},
+    app::{Hotel, Request, search, tokens::TokenStore},
     audit::{
         AuditKey, DatabaseSink, default_key_path,
         seal::{Sealer, SealerHandle},
@@ -88,7 +88,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts recording and sealing, and listens for the signals to end.
+    /// Starts recording, sealing and indexing, and listens for the signals to end.
     pub(crate) fn start(hotel: Arc<Hotel>, config: Config) -> Self {
         let gate = Arc::new(Gate::new(&config.policy, HotelTools::tools()));
         let database = DatabaseSink::new(hotel.db.clone(), hotel.audit_key.clone());
@@ -97,6 +97,8 @@ impl Server {
         let sealer =
             Sealer::new(hotel.db.clone(), hotel.audit_key.clone(), hotel.clock.clone(), &hotel.random)
                 .start();
+        // Ends by itself; what an ending server leaves of it is done by the next one.
+        tokio::spawn(search::index_backlog(hotel.db.clone()));
         let credentials = Arc::new(TokenStore::new(hotel.db.clone()));
         let bearer = Arc::new(Bearer::new(credentials, hotel.clock.clone()));
         let shutdown = Box::pin(shutdown_signal());

@@ -49,6 +49,8 @@ pub struct BoardTask {
     pub task_id: i64,
     /// A word of [`TaskStatus`].
     pub status: String,
+    /// Counts moves.
+    pub version: i64,
     /// The catalogue's task_type.
     pub task_type: String,
     /// Whether it should be done before others.
@@ -116,6 +118,7 @@ impl BoardTask {
             task_id: row.task_id,
             is_overdue: open && row.due_at.is_some_and(|due| due < now),
             status: row.status,
+            version: row.version,
             task_type: row.system_task_type,
             is_urgent: row.priority == "HIGH",
             due_at: row.due_at,

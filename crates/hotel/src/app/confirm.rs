@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::Hotel;
-use super::submit::payload::Event;
+use super::submit::payload::{Event, ProposedChange};
 use super::submit::warnings;
-use super::tasks::{Decision, conflict};
+use super::tasks::{Decision, Edit, conflict};
 use crate::catalog::Action;
 use crate::domain::keys::{CaseKeys, normalise};
 use crate::domain::local_time;
@@ -24,28 +24,42 @@ pub(super) struct Pending {
     order: Option<Order>,
     /// Those of the submission, then those that came up since.
     pub(super) warnings: Vec<Warning>,
+    /// The values that a person set, beside what the agent had proposed.
+    edited: Vec<Edited>,
+}
+
+/// A value that a person set in the place of the agent's.
+#[derive(Debug, Clone, serde::Serialize)]
+pub(super) struct Edited {
+    field: String,
+    /// The agent's; null as well where the agent proposed nothing.
+    proposed: Value,
+    to: Value,
 }
 
 impl Pending {
-    /// Reads the task's order and judges the proposal again: between submission and confirmation the order, the
-    /// day and the other orders may have changed.
+    /// Reads the task's order and judges the proposal again, as a person edited it: between submission and confirmation the
+    /// order, the day and the other orders may have changed.
     pub(super) async fn read(
         tx: &mut Transaction<'_>,
         hotel: &Hotel,
         hotel_id: i64,
         task: &TaskRow,
         card: &CardRow,
+        edits: &[Edit],
     ) -> Result<Self, Error> {
         let entry = hotel.catalog.entry(&task.catalog_code);
         let action = entry.map_or(Action::Other, |entry| entry.action);
-        let event = Event {
-            proposed_changes: Some(serde_json::from_str(&card.proposed_changes)?),
-            details: card.details.as_deref().map(serde_json::from_str).transpose()?,
-            ..Event::default()
-        };
         let order = match task.order_id {
             Some(order_id) => tx.order(hotel_id, order_id).await?,
             None => None,
+        };
+        let mut proposed: Vec<ProposedChange> = serde_json::from_str(&card.proposed_changes)?;
+        let edited = edit(&mut proposed, edits, order.as_ref());
+        let event = Event {
+            proposed_changes: Some(proposed),
+            details: card.details.as_deref().map(serde_json::from_str).transpose()?,
+            ..Event::default()
         };
         let mut found = match entry {
             Some(entry) => {
@@ -62,9 +76,16 @@ impl Pending {
             }
         }
         let mut warnings: Vec<Warning> = serde_json::from_str(&card.warnings)?;
+        // What was said of the agent's values need not hold for a person's; all of that was found again just now.
+        warnings.retain(|old| edited.is_empty() || !old.code.is_of_content());
         found.retain(|new| warnings.iter().all(|old| (old.code, &old.field) != (new.code, &new.field)));
         warnings.append(&mut found);
-        Ok(Self { action, event, order, warnings })
+        Ok(Self { action, event, order, warnings, edited })
+    }
+
+    /// What the person's move keeps of the values that they set, as JSON text.
+    pub(super) fn detail(&self) -> Option<String> {
+        (!self.edited.is_empty()).then(|| json!({"edits": self.edited}).to_string())
     }
 
     /// Applies the proposal to the order. Gives the order's new version, none for a task without an order.
@@ -81,6 +102,12 @@ impl Pending {
         check(&self.warnings, decision)?;
         let Some(mut order) = self.order else { return Ok(None) };
         let mut changes = propose(&mut order, &self.event);
+        for change in &mut changes {
+            let edited = self.edited.iter().find(|edited| change["field"] == edited.field.as_str());
+            if let Some(edited) = edited {
+                change["proposed"] = edited.proposed.clone();
+            }
+        }
         if self.action == Action::Cancel {
             changes.push(json!({"field": "status", "from": order.status, "to": CANCELLED}));
             CANCELLED.clone_into(&mut order.status);
@@ -98,6 +125,27 @@ impl Pending {
         }
         Ok(Some(order.version))
     }
+}
+
+/// Puts a person's values in the place of the agent's; a field that the agent did not name is added. What is the agent's
+/// own value is no edit.
+fn edit(proposed: &mut Vec<ProposedChange>, edits: &[Edit], order: Option<&Order>) -> Vec<Edited> {
+    let mut edited = Vec::new();
+    for Edit { field, to } in edits {
+        let own = proposed.iter_mut().find(|change| change.field == *field);
+        let before = own.as_ref().and_then(|change| change.to.clone());
+        if before.as_ref() == Some(to) {
+            continue;
+        }
+        edited.push(Edited { field: field.clone(), proposed: before.unwrap_or_default(), to: to.clone() });
+        if let Some(change) = own {
+            change.to = Some(to.clone());
+        } else {
+            let from = order.map(|order| value_of(order, field)).unwrap_or_default();
+            proposed.push(ProposedChange { field: field.clone(), from, to: Some(to.clone()) });
+        }
+    }
+    edited
 }
 
 fn check(warnings: &[Warning], decision: &Decision) -> Result<(), Error> {
@@ -168,7 +216,7 @@ fn propose(order: &mut Order, event: &Event) -> Vec<Value> {
     changes
 }
 
-fn value_of(order: &Order, field: &str) -> Value {
+pub(super) fn value_of(order: &Order, field: &str) -> Value {
     match field {
         "status" => order.status.clone().into(),
         "arrival" => order.arrival.clone().into(),
@@ -181,7 +229,7 @@ fn value_of(order: &Order, field: &str) -> Value {
 }
 
 /// The fields that are columns of their own.
-fn column<'a>(order: &'a mut Order, field: &str) -> Option<&'a mut Option<String>> {
+pub(super) fn column<'a>(order: &'a mut Order, field: &str) -> Option<&'a mut Option<String>> {
     match field {
         "arrival" => Some(&mut order.arrival),
         "departure" => Some(&mut order.departure),

@@ -11,12 +11,16 @@ pub mod ingest;
 pub mod live;
 pub mod messages;
 pub mod object_detail;
+pub mod orders;
 mod password;
+pub mod search;
 pub mod sessions;
+pub mod statistics;
 pub mod submit;
 pub mod target;
 pub mod tasks;
 pub mod tokens;
+pub mod trail;
 pub mod users;
 
 use std::sync::Arc;

@@ -100,6 +100,12 @@ pub async fn list(hotel: &Hotel) -> Result<Vec<UserView>, Error> {
     Ok(rows.iter().map(UserView::from_row).collect())
 }
 
+/// Who may log in, by name.
+pub async fn names(hotel: &Hotel) -> Result<Vec<String>, Error> {
+    let rows = hotel.db.read(|tx| boxed(tx.users())).await?;
+    Ok(rows.into_iter().filter(|row| row.disabled_at.is_none()).map(|row| row.name).collect())
+}
+
 /// A name as it is kept: people type it in any case and width.
 pub(super) fn folded(name: &str) -> String {
     name.trim().nfkc().collect::<String>().to_lowercase()

@@ -201,5 +201,6 @@ async fn extend_chain(tx: &mut Transaction<'_>, key: &AuditKey, now: i64) -> Res
     };
     seal.hmac = authenticate(&seal, key);
     tx.insert_audit_seal(&seal).await?;
+    tx.count_sealed_calls(seal.from_position, seal.to_position).await?;
     Ok(seal.count)
 }

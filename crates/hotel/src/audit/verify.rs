@@ -39,6 +39,57 @@ pub async fn verify(db: &Db, key: Option<&AuditKey>, head: Option<&Head>) -> Res
     db.read(move |tx| boxed(async move { report(tx, key.as_ref(), head.as_ref()).await })).await
 }
 
+/// Verifies the end of a trail: at least the last `records` sealed rows from the seal on that covers the first of
+/// them, and as many that wait for their seal. `records` of the report counts those that were looked at.
+///
+/// The seal that it begins at is believed for what came before, as far as the key vouches for it.
+pub async fn verify_tail(tx: &mut Transaction<'_>, key: &AuditKey, records: i64) -> Result<Report, Error> {
+    let end = match tx.newest_audit_seal().await? {
+        Some(MaybeDamaged(Ok(newest))) => {
+            let first = newest.to_position.saturating_sub(records - 1);
+            tx.audit_seal_reaching(first).await?
+        }
+        other => other,
+    };
+    let before = match end {
+        None => Head::genesis(),
+        Some(MaybeDamaged(Ok(first))) => Head { count: first.from_position - 1, digest: first.previous },
+        Some(MaybeDamaged(Err(why))) => {
+            let stop = Stop::Fault { at: None, reason: format!("a seal cannot be read: {why}") };
+            return Walk::after(tx, Some(key), Head::genesis()).report(Err(stop));
+        }
+    };
+    let begin = before.count;
+    let mut walk = Walk::after(tx, Some(key), before);
+    walk.most_unsealed = records;
+    let result = walk.all(None).await;
+    let mut report = walk.report(result)?;
+    report.records -= begin;
+    Ok(report)
+}
+
+/// The seal over a position, when it and the rows under it are as they were written; else what is wrong with them.
+/// None when no seal covers the position.
+pub async fn verify_seal_of(
+    tx: &mut Transaction<'_>,
+    key: &AuditKey,
+    position: i64,
+) -> Result<Option<Result<Seal, String>>, Error> {
+    let Some(MaybeDamaged(found)) = tx.audit_seal_reaching(position).await? else { return Ok(None) };
+    let seal = match found {
+        Ok(seal) if seal.from_position <= position => seal,
+        Ok(_) => return Ok(None),
+        Err(why) => return Ok(Some(Err(format!("the seal cannot be read: {why}")))),
+    };
+    let before = Head { count: seal.from_position - 1, digest: seal.previous.clone() };
+    let mut walk = Walk::after(tx, Some(key), before);
+    match walk.pass(MaybeDamaged(Ok(seal))).await {
+        Ok(seal) => Ok(Some(Ok(seal))),
+        Err(Stop::Fault { reason, .. }) => Ok(Some(Err(reason))),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
 /// Rows or seals read at once.
 const PAGE: i64 = 1_000;
 
@@ -67,23 +118,11 @@ async fn report(
     key: Option<&AuditKey>,
     head: Option<&Head>,
 ) -> Result<Report, Error> {
-    let seals = Pages { waiting: VecDeque::new(), next: Some(i64::MIN) };
-    let rows = Pages { waiting: VecDeque::new(), next: Some((i64::MIN, i64::MIN)) };
-    let mut walk = Walk { tx, key, seals, rows, end: Head::genesis(), unsealed: 0 };
-    let (first_bad, reason) = match walk.all(head).await {
-        Ok(()) => (None, None),
-        Err(Stop::Fault { at, reason }) => (at, Some(reason)),
-        Err(Stop::Failed(error)) => return Err(error),
-    };
-    Ok(Report {
-        ok: reason.is_none(),
-        records: walk.end.count + walk.unsealed,
-        first_bad,
-        reason,
-        head: walk.end.to_string(),
-        unsealed: walk.unsealed,
-        key_checked: key.is_some(),
-    })
+    let mut walk = Walk::after(tx, key, Head::genesis());
+    // What was put before the first record is looked at as well.
+    (walk.seals.next, walk.rows.next) = (Some(i64::MIN), Some((i64::MIN, i64::MIN)));
+    let result = walk.all(head).await;
+    walk.report(result)
 }
 
 struct Walk<'w, 'c> {
@@ -95,16 +134,40 @@ struct Walk<'w, 'c> {
     end: Head,
     /// Good rows without a seal.
     unsealed: i64,
+    /// How many of those are looked at; up to a page more may be.
+    most_unsealed: i64,
 }
 
-impl Walk<'_, '_> {
+impl<'w, 'c> Walk<'w, 'c> {
+    /// A walk over what comes after a head.
+    fn after(tx: &'w mut Transaction<'c>, key: Option<&'w AuditKey>, end: Head) -> Self {
+        let next = end.count + 1;
+        let seals = Pages { waiting: VecDeque::new(), next: Some(next) };
+        let rows = Pages { waiting: VecDeque::new(), next: Some((next, i64::MIN)) };
+        Self { tx, key, seals, rows, end, unsealed: 0, most_unsealed: i64::MAX }
+    }
+
+    fn report(&self, result: Result<(), Stop>) -> Result<Report, Error> {
+        let (first_bad, reason) = match result {
+            Ok(()) => (None, None),
+            Err(Stop::Fault { at, reason }) => (at, Some(reason)),
+            Err(Stop::Failed(error)) => return Err(error),
+        };
+        Ok(Report {
+            ok: reason.is_none(),
+            records: self.end.count + self.unsealed,
+            first_bad,
+            reason,
+            head: self.end.to_string(),
+            unsealed: self.unsealed,
+            key_checked: self.key.is_some(),
+        })
+    }
+
     async fn all(&mut self, head: Option<&Head>) -> Result<(), Stop> {
         self.check_fingerprint().await?;
         while let Some(seal) = self.next_seal().await? {
-            let seal = self.check_seal(seal)?;
-            self.check_rows_of(&seal).await?;
-            let Seal { from_position: from, to_position: to, sha256: digest, .. } = seal;
-            self.end = Head { count: to, digest };
+            let Seal { from_position: from, to_position: to, .. } = self.pass(seal).await?;
             if let Some(head) = head
                 && (from..=to).contains(&head.count)
                 && *head != self.end
@@ -126,6 +189,14 @@ impl Walk<'_, '_> {
             return fault(next, format!("records {next} to {} are missing: the end was cut off", head.count));
         }
         self.check_unsealed_rows().await
+    }
+
+    /// Goes on to the end of a good seal.
+    async fn pass(&mut self, seal: MaybeDamaged<Seal>) -> Result<Seal, Stop> {
+        let seal = self.check_seal(seal)?;
+        self.check_rows_of(&seal).await?;
+        self.end = Head { count: seal.to_position, digest: seal.sha256.clone() };
+        Ok(seal)
     }
 
     async fn check_fingerprint(&mut self) -> Result<(), Stop> {
@@ -191,7 +262,7 @@ impl Walk<'_, '_> {
 
     async fn check_unsealed_rows(&mut self) -> Result<(), Stop> {
         let mut pages = Pages { waiting: VecDeque::new(), next: Some(i64::MIN) };
-        while let Some(from) = pages.next {
+        while let Some(from) = pages.next.filter(|_| self.unsealed < self.most_unsealed) {
             let page = self.tx.unsealed_audit_rows(from, PAGE).await?;
             pages.fill(page, |row: &AuditRow| row.event.audit_id.saturating_add(1));
             for row in pages.waiting.drain(..) {

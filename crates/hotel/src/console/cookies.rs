@@ -6,8 +6,6 @@ use govern::language::Language;
 /// Holds the secret of the session; before the log-in a secret of its own, to which the log-in form is bound.
 const SESSION: &str = "countersign";
 const LANGUAGE: &str = "countersign-language";
-/// Holds what was typed when a session ended.
-const TYPED: &str = "countersign-typed";
 
 /// The value of the session cookie. Of two under one name neither is taken: another host of the domain may have set
 /// one of them.
@@ -18,21 +16,6 @@ pub(super) fn session(headers: &HeaderMap) -> Option<&str> {
 /// The language that the visitor chose.
 pub(super) fn language(headers: &HeaderMap) -> Option<Language> {
     value(headers, LANGUAGE).and_then(parse_language)
-}
-
-/// What was typed when a session ended, as it was kept.
-pub(super) fn typed(headers: &HeaderMap) -> Option<&str> {
-    value(headers, TYPED)
-}
-
-/// Keeps what was typed for a quarter of an hour.
-pub(super) fn set_typed(value: &str, secure: bool) -> Option<HeaderValue> {
-    set(TYPED, value, "; HttpOnly; Max-Age=900", secure)
-}
-
-/// Forgets what was typed.
-pub(super) fn remove_typed(secure: bool) -> Option<HeaderValue> {
-    set(TYPED, "", "; HttpOnly; Max-Age=0", secure)
 }
 
 /// Reads the word of a language.

@@ -6,6 +6,10 @@
 
 mod address;
 mod assets;
+mod audit;
+mod board;
+mod chart;
+mod charts;
 mod cookies;
 mod events;
 mod fields;
@@ -13,10 +17,13 @@ mod headers;
 mod highlight;
 mod inbox;
 mod log_in;
+mod orders;
 mod pages;
+mod search;
 mod shell;
 mod tasks;
 mod typed;
+mod values;
 mod visit;
 mod words;
 

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use govern::tool::Effect;
 
 use super::visit::Visit;
-use super::{events, inbox, log_in, tasks};
+use super::{audit, board, charts, events, inbox, log_in, orders, search, tasks};
 use crate::error::Error;
 
 /// How a page is asked for.
@@ -128,7 +128,7 @@ pub static PAGES: &[Page] = &[
         access: VIEW,
         operation: "console_tasks",
         effect: Effect::Read,
-        run: |visit| tasks::board(visit).boxed(),
+        run: |visit| board::board(visit).boxed(),
     },
     Page {
         method: Method::Get,
@@ -145,6 +145,22 @@ pub static PAGES: &[Page] = &[
         operation: "console_task_decide",
         effect: Effect::Write,
         run: |visit| tasks::decide(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/tasks/{id}/assign",
+        access: Access::Scope("console-decide"),
+        operation: "console_task_assign",
+        effect: Effect::Write,
+        run: |visit| tasks::assign(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/tasks",
+        access: Access::Scope("console-decide"),
+        operation: "console_tasks_acknowledge",
+        effect: Effect::Write,
+        run: |visit| board::acknowledge(visit).boxed(),
     },
     // What pages ask for by themselves.
     Page {
@@ -170,6 +186,55 @@ pub static PAGES: &[Page] = &[
         operation: "console_conversation_news",
         effect: Effect::Read,
         run: |visit| events::conversation(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/audit",
+        access: Access::Scope("console-run"),
+        operation: "console_audit",
+        effect: Effect::Read,
+        run: |visit| audit::explore(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/audit/{id}",
+        access: Access::Scope("console-run"),
+        operation: "console_audit_record",
+        effect: Effect::Read,
+        run: |visit| audit::record(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/charts",
+        access: VIEW,
+        operation: "console_charts",
+        effect: Effect::Read,
+        run: |visit| charts::show(visit).boxed(),
+    },
+    // What people look up.
+    Page {
+        method: Method::Get,
+        path: "/console/search",
+        access: VIEW,
+        operation: "console_search",
+        effect: Effect::Read,
+        run: |visit| search::search(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/orders",
+        access: VIEW,
+        operation: "console_orders",
+        effect: Effect::Read,
+        run: |visit| orders::list(visit).boxed(),
+    },
+    Page {
+        method: Method::Get,
+        path: "/console/orders/{id}",
+        access: VIEW,
+        operation: "console_order",
+        effect: Effect::Read,
+        run: |visit| orders::show(visit).boxed(),
     },
 ];
 

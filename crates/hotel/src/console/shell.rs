@@ -17,9 +17,9 @@ use govern::tool::Effect;
 
 use super::fields::Fields;
 use super::pages::{Access, Method, Page};
-use super::typed;
+use super::typed::{SHOW_AGAIN, Typed};
 use super::visit::{Failure, Visit, page as answer, see_other};
-use super::{Console, address, cookies, events, headers};
+use super::{Console, address, cookies, events, headers, log_in};
 use crate::app::{Request, sessions};
 use crate::envelope::log;
 use crate::error::Error;
@@ -112,7 +112,7 @@ async fn visit(console: &Console, id: Option<i64>, head: &Parts) -> Result<Visit
         hotel: Arc::clone(hotel),
         request,
         session,
-        token: hex(&digest(&format!("form:{secret}"))),
+        token: form_token(&secret),
         secret,
         language: cookies::language(&head.headers).unwrap_or(hotel.language),
         address: address::of(head, console.options.tls_proxy),
@@ -122,7 +122,6 @@ async fn visit(console: &Console, id: Option<i64>, head: &Parts) -> Result<Visit
         mark,
         last_event: header_text(&head.headers, &LAST_EVENT_ID).map(str::to_owned),
         id,
-        typed: typed::kept(&head.headers, id),
         fields: Fields::parse(head.uri.query().unwrap_or_default().as_bytes()),
     })
 }
@@ -167,6 +166,11 @@ async fn run(
     };
     keep(slot, page, visit, failure, refused, watch.elapsed_us());
     result
+}
+
+/// The token of the forms of a session, or of a visitor without one.
+pub(super) fn form_token(secret: &str) -> String {
+    hex(&digest(&format!("form:{secret}")))
 }
 
 /// A form is good only with the token that its page was given: the digest of the cookie's secret, which another site
@@ -215,34 +219,28 @@ fn keep(
 struct ErrorPage<'v> {
     visit: &'v Visit,
     message: String,
-    /// Where what was begun can be gone on with.
-    go_on: Option<String>,
+    /// What the person had typed, to be brought back to its card.
+    typed: Option<Typed>,
     request_id: &'v str,
 }
 
 /// Who has to log in is led to the log-in, and from there back; everybody else is told what happened.
 fn failed(visit: &Visit, page: Option<&Page>, error: &Error) -> Result<Response, Error> {
     log(error, &visit.request.request_id);
-    if matches!(error, Error::NotLoggedIn) && page.is_some_and(|page| page.method == Method::Get) {
-        return see_other(&log_in_path(visit));
+    if matches!(error, Error::NotLoggedIn) {
+        return if page.is_some_and(|page| page.method == Method::Get) {
+            see_other(&log_in_path(visit))
+        } else {
+            log_in::show_again(visit, Typed::of_form(visit))
+        };
     }
     let message = match error {
         Error::RouteNotFound => visit.say("没有这个页面。", "There is no such page.").to_owned(),
         error => error.message(visit.language),
     };
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let kept = match error {
-        Error::NotLoggedIn | Error::FormExpired => typed::keep(visit),
-        _ => None,
-    };
-    let go_on = match error {
-        Error::NotLoggedIn => Some(log_in_path(visit)),
-        _ => kept.as_ref().map(|_| visit.path.clone()),
-    };
-    let request_id = &visit.request.request_id;
-    let mut response = answer(status, &ErrorPage { visit, message, go_on, request_id })?;
-    response.headers_mut().extend(kept.map(|cookie| (header::SET_COOKIE, cookie)));
-    Ok(response)
+    let typed = Typed::of_form(visit).filter(|_| matches!(error, Error::FormExpired));
+    answer(status, &ErrorPage { visit, message, typed, request_id: &visit.request.request_id })
 }
 
 /// The log-in that leads back to where the visitor is.

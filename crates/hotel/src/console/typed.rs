@@ -1,39 +1,51 @@
-//! What a person had typed when the session ended or changed, kept in their own browser until they are back.
+//! What a person had typed when their session ended or changed, carried through the log-in and back to the card.
 //!
-//! A cookie and no row of the database: nobody is logged in whose row it could be.
+//! The fields travel in the pages themselves: nobody is logged in whose row of the database they could be, and a cookie would
+//! be too small. A form that comes back so only shows the card again; the person decides once more.
 
-use axum::http::{HeaderMap, HeaderValue, header};
-use axum::response::Response;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-
-use super::cookies;
+use super::fields::{Fields, path_inside};
 use super::visit::Visit;
 
-/// Longest text that is kept, in bytes: a cookie holds 4,096.
-const MAX_BYTES: usize = 2_800;
+/// Marks the fields in a form of another purpose, such as the log-in.
+const PREFIX: &str = "typed:";
+/// The act of a form that only brings back what was typed.
+pub(super) const SHOW_AGAIN: &str = "show_again";
 
-/// Keeps the reason that a form for the task brought.
-pub(super) fn keep(visit: &Visit) -> Option<HeaderValue> {
-    let (task_id, reason) = (visit.id?, visit.fields.text("reason"));
-    let fits = !reason.is_empty() && reason.len() <= MAX_BYTES;
-    let value = format!("{task_id}.{}", URL_SAFE_NO_PAD.encode(reason));
-    fits.then(|| cookies::set_typed(&value, visit.secure)).flatten()
+/// A form that was not taken, and where it belongs.
+#[derive(Debug, Clone)]
+pub(super) struct Typed {
+    /// The card's path.
+    pub(super) path: String,
+    /// Its fields as they were sent, without the token and what was to be done.
+    pub(super) fields: Vec<(String, String)>,
 }
 
-/// The reason that was kept for the task.
-pub(super) fn kept(headers: &HeaderMap, task_id: Option<i64>) -> Option<String> {
-    let (id, encoded) = cookies::typed(headers)?.split_once('.')?;
-    let own = id.parse().ok() == task_id && task_id.is_some();
-    let text = own.then(|| URL_SAFE_NO_PAD.decode(encoded).ok()).flatten()?;
-    String::from_utf8(text).ok()
-}
-
-/// The page that shows what was kept, which is kept no longer.
-pub(super) fn forgotten(mut response: Response, visit: &Visit) -> Response {
-    let cookie = visit.typed.as_ref().and_then(|_| cookies::remove_typed(visit.secure));
-    if let Some(cookie) = cookie {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
+impl Typed {
+    /// The form that this request sent to a card and that was not taken.
+    pub(super) fn of_form(visit: &Visit) -> Option<Self> {
+        let fields: Vec<(String, String)> = visit
+            .fields
+            .pairs()
+            .filter(|(name, _)| !["token", "act", "version"].contains(name))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let typed = fields.iter().any(|(_, value)| !value.trim().is_empty());
+        // The card shows it all again, whichever of its forms was sent.
+        let path = format!("/console/tasks/{}", visit.id?);
+        (visit.is_at("/console/tasks/") && typed).then_some(Self { path, fields })
     }
-    response
+
+    /// The form that a log-in carried along.
+    pub(super) fn of_log_in(fields: &Fields) -> Option<Self> {
+        let own = fields.pairs().filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?, value)));
+        let fields_of_card: Vec<_> = own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let path = path_inside(fields.text("next")).filter(|path| path.starts_with("/console/tasks/"))?;
+        (!fields_of_card.is_empty()).then(|| Self { path: path.to_owned(), fields: fields_of_card })
+    }
+
+    /// The name of a field in a form of another purpose.
+    #[expect(clippy::unused_self, reason = "templates ask the value for all they need")]
+    pub(super) fn carried(&self, name: &str) -> String {
+        format!("{PREFIX}{name}")
+    }
 }

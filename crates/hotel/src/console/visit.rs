@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::store::changes::Mark;
 
 /// A request that was let through.
+#[derive(Clone)]
 pub(super) struct Visit {
     pub(super) hotel: Arc<Hotel>,
     /// What a write records about itself; the caller is the person.
@@ -39,8 +40,6 @@ pub(super) struct Visit {
     pub(super) last_event: Option<String>,
     /// The number in the path.
     pub(super) id: Option<i64>,
-    /// What the person had typed for this task when their session ended.
-    pub(super) typed: Option<String>,
     /// The form of a POST, the query of a GET.
     pub(super) fields: Fields,
 }

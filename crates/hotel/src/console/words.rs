@@ -3,6 +3,9 @@
 use govern::language::Language;
 use serde_json::Value;
 
+use crate::app::tasks::Act;
+use crate::domain::task_name;
+
 /// A task's status.
 pub(super) fn status(code: &str, language: Language) -> &str {
     let (chinese, english) = match code {
@@ -33,30 +36,51 @@ pub(super) fn status_style(code: &str) -> &'static str {
     }
 }
 
-/// The kind of a task: the catalogue's task_type.
-pub(super) fn task_type(code: &str, language: Language) -> &str {
-    let (chinese, english) = match code {
-        "CREATE_RESERVATION" => ("新建散客预订", "New reservation"),
-        "CREATE_GROUP_BLOCK" => ("新建团队预留", "New group block"),
-        "AMEND_RESERVATION" => ("修改散客预订", "Amend reservation"),
-        "AMEND_GROUP_BLOCK" => ("修改团队预留", "Amend group block"),
-        "CANCEL_RESERVATION" => ("取消散客预订", "Cancel reservation"),
-        "CANCEL_GROUP_BLOCK" => ("取消团队预留", "Cancel group block"),
-        "REINSTATE_RESERVATION" => ("恢复预订", "Reinstate reservation"),
-        "PROCESS_ROOMING_LIST" => ("处理分房名单", "Rooming list"),
-        "ATTACH_PAYMENT_PROOF" => ("登记付款凭证", "Payment proof"),
-        "PAYMENT_FOLLOW_UP" => ("跟进付款", "Payment follow-up"),
-        "UPDATE_GUARANTEE" => ("更新担保", "Update guarantee"),
-        "ISSUE_INVOICE" => ("开具发票", "Issue invoice"),
-        "SEND_CONFIRMATION" => ("发送确认函", "Send confirmation"),
-        "ANSWER_INQUIRY" => ("回复询价", "Answer inquiry"),
-        "HANDLE_SPECIAL_REQUEST" => ("处理特殊要求", "Special request"),
-        "HANDLE_DISPUTE_OR_COMPLAINT" => ("处理争议或投诉", "Dispute or complaint"),
-        "INFORMATION_ONLY" => ("仅供参考", "Information only"),
-        "MANUAL_REVIEW" => ("人工处理", "Manual review"),
-        other => return other,
+/// What a person can do with a task.
+pub(super) fn act(act: Act, language: Language) -> &'static str {
+    let (chinese, english) = match act {
+        Act::Confirm => ("确认", "Confirm"),
+        Act::Reject => ("退回", "Reject"),
+        Act::Review => ("转人工处理", "To manual review"),
+        Act::Return => ("转回待确认", "Back to confirm"),
+        Act::Start => ("开始处理", "Start"),
+        Act::Done => ("完成", "Done"),
+        Act::Fail => ("处理失败", "Failed"),
+        Act::Retry => ("重试", "Try again"),
+        Act::Cancel => ("取消任务", "Cancel the task"),
+        Act::Close => ("关闭", "Close"),
+        Act::Acknowledge => ("已阅", "Acknowledge"),
+        Act::Undo => ("撤销确认", "Undo the confirmation"),
     };
     language.pick(chinese, english)
+}
+
+/// How the button of an act looks.
+pub(super) fn act_style(act: Act) -> &'static str {
+    match act {
+        Act::Confirm | Act::Start | Act::Done | Act::Acknowledge | Act::Return | Act::Retry => "primary",
+        Act::Reject | Act::Fail | Act::Cancel => "danger",
+        Act::Review | Act::Close | Act::Undo => "",
+    }
+}
+
+/// The key that presses the button of an act.
+pub(super) fn act_key(act: Act) -> &'static str {
+    match act {
+        Act::Confirm | Act::Acknowledge => "c",
+        Act::Reject => "r",
+        Act::Review | Act::Return => "m",
+        Act::Start | Act::Retry => "s",
+        Act::Done => "d",
+        Act::Fail => "f",
+        Act::Undo => "u",
+        Act::Cancel | Act::Close => "x",
+    }
+}
+
+/// The kind of a task: the catalogue's task_type.
+pub(super) fn task_type(code: &str, language: Language) -> &str {
+    task_name::names(code).map_or(code, |(chinese, english)| language.pick(chinese, english))
 }
 
 /// A field of an order.
@@ -81,9 +105,76 @@ pub(super) fn field(name: &str, language: Language) -> &str {
         "reason" => ("原因", "Reason"),
         "amount" => ("金额", "Amount"),
         "currency" => ("币种", "Currency"),
+        "order" => ("订单", "Order"),
+        "task" => ("任务", "Task"),
+        "task_type" => ("类型", "Kind"),
+        "summary" => ("摘要", "Summary"),
+        "details" => ("明细", "Details"),
+        "subject" => ("主题", "Subject"),
+        "from" => ("发件人", "From"),
+        "text" => ("正文", "Text"),
+        "lines" => ("分房名单", "Rooming list"),
+        "sequence" => ("序号", "No."),
+        "name" => ("姓名", "Name"),
+        "room" => ("房间", "Room"),
+        "nights" => ("晚数", "Nights"),
+        "children" => ("儿童", "Children"),
+        "breakfast" => ("早餐", "Breakfast"),
+        "remarks" => ("备注", "Remarks"),
+        "payer" => ("付款人", "Payer"),
+        "reference" => ("参考号", "Reference"),
+        "date" => ("日期", "Date"),
+        "title" => ("抬头", "Title"),
+        "tax_number" => ("税号", "Tax number"),
+        "email" => ("邮箱", "E-mail"),
+        "phone" => ("电话", "Phone"),
         other => return other,
     };
     language.pick(chinese, english)
+}
+
+/// An order's status.
+pub(super) fn order_status(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "DRAFT" => ("草稿", "Draft"),
+        "RESERVED" => ("已预订", "Reserved"),
+        "REQUESTED" => ("已申请", "Requested"),
+        "WAITLISTED" | "WAITLIST" => ("候补", "Waitlist"),
+        "DUE_IN" => ("今日到店", "Due in"),
+        "IN_HOUSE" => ("在住", "In house"),
+        "DUE_OUT" => ("今日离店", "Due out"),
+        "CHECKED_OUT" => ("已退房", "Checked out"),
+        "PENDING_CHECKOUT" => ("待结账", "Pending check-out"),
+        "NO_SHOW" => ("未到店", "No-show"),
+        "CANCELLED" => ("已取消", "Cancelled"),
+        "INQUIRY" => ("询价", "Inquiry"),
+        "TENTATIVE" => ("暂定", "Tentative"),
+        "DEFINITE" => ("确定", "Definite"),
+        "ACTUAL" => ("已发生", "Actual"),
+        "LOST" => ("流失", "Lost"),
+        "REFUSED" => ("已拒绝", "Refused"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// How an order's status looks: the style of its tag.
+pub(super) fn order_status_style(code: &str) -> &'static str {
+    match code {
+        "DRAFT" => "confirm",
+        "RESERVED" | "DUE_IN" | "IN_HOUSE" | "DUE_OUT" | "DEFINITE" | "ACTUAL" => "done",
+        "CANCELLED" | "NO_SHOW" | "LOST" | "REFUSED" => "stop",
+        _ => "",
+    }
+}
+
+/// Whether an order is an individual reservation or a group block.
+pub(super) fn object_type(code: &str, language: Language) -> &str {
+    match code {
+        "FIT" => language.pick("散客", "Individual"),
+        "GROUP" => language.pick("团队", "Group"),
+        other => other,
+    }
 }
 
 /// Why a message is shown as less than what was sent.
@@ -110,6 +201,46 @@ pub(super) fn message_warning(code: &str, language: Language) -> &str {
     language.pick(chinese, english)
 }
 
+/// How a call ended.
+pub(super) fn outcome(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "ok" => ("成功", "done"),
+        "refused" => ("被拒绝", "refused"),
+        "error" => ("失败", "failed"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// Through which door a call came.
+pub(super) fn channel(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "mcp-http" => ("MCP（HTTP）", "MCP over HTTP"),
+        "mcp-stdio" => ("MCP（stdio）", "MCP over stdio"),
+        "rest" => ("REST 接口", "REST"),
+        "cli" => ("命令行", "command line"),
+        "console" => ("控制台", "console"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// What a call does to the world; empty for what does not exist.
+pub(super) fn effect(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "read" => ("读取", "reads"),
+        "write" => ("写入", "writes"),
+        "" => ("未知操作", "unknown operation"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
+/// The name under which calls are counted.
+pub(super) fn operation(name: &str, language: Language) -> &str {
+    if name == "unknown" { language.pick("未知操作", "unknown operation") } else { name }
+}
+
 /// A value as a person reads it.
 pub(super) fn plain(value: &Value) -> String {
     match value {
@@ -117,6 +248,11 @@ pub(super) fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
+}
+
+/// A value as a person edits it; none is an empty text.
+pub(super) fn input(value: &Value) -> String {
+    if value.is_null() { String::new() } else { plain(value) }
 }
 
 /// A size in bytes, as people say it.
@@ -132,6 +268,7 @@ pub(super) fn size(bytes: u64) -> String {
 mod tests {
     use super::*;
     use crate::catalog::Catalog;
+    use crate::domain::order::ORDER_STATUSES;
     use crate::domain::task::TASK_STATUSES;
 
     #[test]
@@ -146,6 +283,9 @@ mod tests {
             }
         }
         assert_eq!(status("NEW_ONE", Language::English), "NEW_ONE");
+        for code in ORDER_STATUSES {
+            assert_ne!(order_status(code, Language::English), code);
+        }
     }
 
     #[test]

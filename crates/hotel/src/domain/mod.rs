@@ -5,5 +5,7 @@ pub mod local_time;
 pub mod order;
 pub mod proposal;
 pub mod role;
+pub mod search;
 pub mod task;
+pub mod task_name;
 pub mod warning;

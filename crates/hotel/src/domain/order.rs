@@ -94,6 +94,28 @@ pub const DRAFT: &str = "DRAFT";
 /// The cancelled status of reservations and groups.
 pub const CANCELLED: &str = "CANCELLED";
 
+/// All statuses: those of reservations, then those of groups alone.
+pub const ORDER_STATUSES: [&str; 18] = [
+    DRAFT,
+    "RESERVED",
+    "REQUESTED",
+    "WAITLISTED",
+    "DUE_IN",
+    "IN_HOUSE",
+    "DUE_OUT",
+    "CHECKED_OUT",
+    "PENDING_CHECKOUT",
+    "NO_SHOW",
+    CANCELLED,
+    "INQUIRY",
+    "TENTATIVE",
+    "DEFINITE",
+    "WAITLIST",
+    "ACTUAL",
+    "LOST",
+    "REFUSED",
+];
+
 /// What a status allows.
 pub fn rights(status: &str) -> Rights {
     let (can_update, can_cancel, arrival_locked) = match status {

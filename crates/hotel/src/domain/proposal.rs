@@ -31,6 +31,18 @@ pub fn misfit(field: &str, to: &Value) -> Option<String> {
     (!fits).then(|| "必须是正整数".to_owned())
 }
 
+/// What a person typed in the place of a value, in the kind of that value: a blank text is null, and what does not read as the
+/// kind stays a text, for [`misfit`] to judge.
+pub fn typed(value: &Value, text: &str) -> Value {
+    let text = text.trim();
+    if text.is_empty() {
+        return Value::Null;
+    }
+    let is_like = |read: &Value| std::mem::discriminant(read) == std::mem::discriminant(value);
+    let read = if value.is_string() || value.is_null() { None } else { serde_json::from_str(text).ok() };
+    read.filter(is_like).unwrap_or_else(|| text.into())
+}
+
 /// The positive integer that a JSON number is, or whose decimal form a text is.
 pub fn count(value: &Value) -> Option<u64> {
     let number = match value {
@@ -99,6 +111,22 @@ mod tests {
             for wrong in [json!(0), json!(-1), json!(1.5), json!("02"), json!("two"), json!([2])] {
                 assert!(misfit(field, &wrong).is_some(), "{field} {wrong}");
             }
+        }
+    }
+
+    #[test]
+    fn what_is_typed_keeps_the_kind_of_the_value_it_replaces() {
+        for (value, text, expected) in [
+            (json!("2"), "3", json!("3")),
+            (json!(2), " 3 ", json!(3)),
+            (json!(2), "three", json!("three")),
+            (json!(null), "3", json!("3")),
+            (json!(true), "false", json!(false)),
+            (json!({"eur": 90}), "{\"eur\": 95}", json!({"eur": 95})),
+            (json!({"eur": 90}), "[95]", json!("[95]")),
+            (json!("x"), "  ", json!(null)),
+        ] {
+            assert_eq!(typed(&value, text), expected, "{value} {text}");
         }
     }
 

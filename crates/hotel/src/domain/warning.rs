@@ -97,6 +97,20 @@ pub enum WarningCode {
 }
 
 impl WarningCode {
+    /// Whether it follows from the proposed values alone beside the order, so that other values are judged anew.
+    pub fn is_of_content(self) -> bool {
+        matches!(
+            self,
+            Self::InvalidProposedValue
+                | Self::NeedMissing
+                | Self::DepartureNotAfterArrival
+                | Self::ArrivalInPast
+                | Self::ArrivalLockedInHouse
+                | Self::OccupancyMismatch
+                | Self::CurrencyMismatch
+        )
+    }
+
     /// The severity that goes with the code.
     pub fn severity(self) -> Severity {
         match self {

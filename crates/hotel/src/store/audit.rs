@@ -114,14 +114,15 @@ record! {
 
 /// The columns of [`AuditRow`]; a macro because a statement is one literal.
 macro_rules! select_rows {
-    ($rest:literal) => {
+    ($($rest:expr),+) => {
         concat!(
             "SELECT audit_id, at, request_id, trace_id, caller, channel, operation, effect, outcome, code, target,
-                    content_sha256, duration_us, digest, position FROM audit_event ",
-            $rest
+                    content_sha256, duration_us, digest, position FROM ",
+            $($rest),+
         )
     };
 }
+pub(super) use select_rows;
 
 impl Event {
     /// The event of a record, its texts as the database keeps them, so that the digest covers what is read back.
@@ -160,7 +161,7 @@ impl Transaction<'_> {
 
     /// The last `count` rows, oldest first.
     pub async fn audit_tail(&mut self, count: i64) -> Result<Vec<AuditRow>, Error> {
-        let sql = select_rows!("ORDER BY at DESC, audit_id DESC LIMIT $1");
+        let sql = select_rows!("audit_event ORDER BY at DESC, audit_id DESC LIMIT $1");
         let mut rows: Vec<AuditRow> = self.all(sql, &[count.into()]).await?;
         rows.reverse();
         Ok(rows)
@@ -168,7 +169,7 @@ impl Transaction<'_> {
 
     /// At most `limit` rows whose id is at least `from_id`, in id order.
     pub async fn audit_rows(&mut self, from_id: i64, limit: i64) -> Result<Vec<AuditRow>, Error> {
-        let sql = select_rows!("WHERE audit_id >= $1 ORDER BY audit_id LIMIT $2");
+        let sql = select_rows!("audit_event WHERE audit_id >= $1 ORDER BY audit_id LIMIT $2");
         Ok(self.all(sql, &[from_id.into(), limit.into()]).await?)
     }
 
@@ -234,6 +235,22 @@ impl Transaction<'_> {
         Ok(self.first(sql, &[]).await?)
     }
 
+    /// The last seal as far as it can be read.
+    pub async fn newest_audit_seal(&mut self) -> Result<Option<MaybeDamaged<Seal>>, Error> {
+        let sql =
+            "SELECT from_position, to_position, count, sha256, previous, hmac, sealed_at FROM audit_seal
+                   ORDER BY from_position DESC LIMIT 1";
+        Ok(self.first(sql, &[]).await?)
+    }
+
+    /// The first seal that reaches a position.
+    pub async fn audit_seal_reaching(&mut self, position: i64) -> Result<Option<MaybeDamaged<Seal>>, Error> {
+        let sql =
+            "SELECT from_position, to_position, count, sha256, previous, hmac, sealed_at FROM audit_seal
+                   WHERE to_position >= $1 ORDER BY to_position LIMIT 1";
+        Ok(self.first(sql, &[position.into()]).await?)
+    }
+
     /// Adds a seal.
     pub async fn insert_audit_seal(&mut self, seal: &Seal) -> Result<(), Error> {
         let row = vec![
@@ -271,7 +288,7 @@ impl Transaction<'_> {
         limit: i64,
     ) -> Result<Vec<MaybeDamaged<AuditRow>>, Error> {
         let sql = select_rows!(
-            "WHERE position IS NOT NULL AND (position, audit_id) >= ($1, $2) ORDER BY position, audit_id LIMIT $3"
+            "audit_event WHERE position IS NOT NULL AND (position, audit_id) >= ($1, $2) ORDER BY position, audit_id LIMIT $3"
         );
         Ok(self.all(sql, &[from.0.into(), from.1.into(), limit.into()]).await?)
     }
@@ -282,7 +299,8 @@ impl Transaction<'_> {
         from_id: i64,
         limit: i64,
     ) -> Result<Vec<MaybeDamaged<AuditRow>>, Error> {
-        let sql = select_rows!("WHERE position IS NULL AND audit_id >= $1 ORDER BY audit_id LIMIT $2");
+        let sql =
+            select_rows!("audit_event WHERE position IS NULL AND audit_id >= $1 ORDER BY audit_id LIMIT $2");
         Ok(self.all(sql, &[from_id.into(), limit.into()]).await?)
     }
 }

@@ -1,6 +1,7 @@
 //! Tables ai_batch and ai_transition: what an agent submitted, with the tasks that came of it.
 
 use super::{Transaction, Value, record};
+use crate::domain::search::Kind;
 use crate::domain::task::TaskStatus;
 use crate::error::Error;
 
@@ -165,6 +166,8 @@ impl Transaction<'_> {
         transitions: Vec<NewTransition>,
     ) -> Result<(), Error> {
         let (mut tasks, mut cards, mut moves, mut rows) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let task_ids: Vec<i64> =
+            transitions.iter().filter_map(|transition| Some(transition.task.as_ref()?.task_id)).collect();
         for (position, transition) in (1_i64..).zip(transitions) {
             let (code, message) =
                 transition.error.map_or((None, None), |(code, text)| (Some(code), Some(text)));
@@ -189,6 +192,7 @@ impl Transaction<'_> {
             }
         }
         self.insert_tasks(tasks, cards, moves).await?;
+        self.index(Kind::Task, &task_ids).await?;
         let head =
             "INSERT INTO ai_transition (ai_transition_id, batch_id, position, source_event_index, status,
                     event_type, catalog_code, error_code, error_message, order_id, task_id)";

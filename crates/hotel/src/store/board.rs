@@ -12,6 +12,8 @@ record! {
         task_id: i64,
         /// A word of [`TaskStatus`].
         status: String,
+        /// Counts moves.
+        version: i64,
         /// The catalogue's task_type.
         system_task_type: String,
         /// LOW, NORMAL or HIGH.
@@ -109,7 +111,7 @@ impl Transaction<'_> {
         limit: i64,
     ) -> Result<Vec<BoardRow>, Error> {
         let open = filtered!(
-            "SELECT b.* FROM (SELECT t.task_id, t.status, t.system_task_type, t.priority, t.due_at, t.assignee, t.agency,
+            "SELECT b.* FROM (SELECT t.task_id, t.status, t.version, t.system_task_type, t.priority, t.due_at, t.assignee, t.agency,
                  t.updated_at, m.subject, c.summary, COALESCE(t.due_at, 9223372036854775807) AS rank
                FROM task t JOIN platform_source_message_inbox m ON m.inbox_id = t.inbox_id
                JOIN task_card c ON c.task_id = t.task_id",
@@ -117,7 +119,7 @@ impl Transaction<'_> {
              WHERE b.rank > $7 OR (b.rank = $7 AND b.task_id > $8) ORDER BY b.rank, b.task_id LIMIT $9"
         );
         let over = filtered!(
-            "SELECT b.* FROM (SELECT t.task_id, t.status, t.system_task_type, t.priority, t.due_at, t.assignee, t.agency,
+            "SELECT b.* FROM (SELECT t.task_id, t.status, t.version, t.system_task_type, t.priority, t.due_at, t.assignee, t.agency,
                  t.updated_at, m.subject, c.summary, -t.updated_at AS rank
                FROM task t JOIN platform_source_message_inbox m ON m.inbox_id = t.inbox_id
                JOIN task_card c ON c.task_id = t.task_id",

@@ -1,6 +1,7 @@
 //! Table platform_source_message_inbox with the raw messages and the access log.
 
 use super::{Transaction, record};
+use crate::domain::search::Kind;
 use crate::error::Error;
 
 record! {
@@ -196,7 +197,7 @@ impl Transaction<'_> {
         Ok(self.all(sql, &[hotel_id.into(), limit.into()]).await?)
     }
 
-    /// Keeps a message and, where there is one, its raw form.
+    /// Keeps a message and, where there is one, its raw form, and indexes it.
     pub async fn insert_message(
         &mut self,
         hotel_id: i64,
@@ -241,7 +242,7 @@ impl Transaction<'_> {
             let sql = "INSERT INTO source_message_raw (inbox_id, raw) VALUES ($1, $2)";
             self.execute(sql, &[row.inbox_id.into(), raw.into()]).await?;
         }
-        Ok(())
+        self.index(Kind::Mail, &[row.inbox_id]).await
     }
 
     /// How many bodies were read.

@@ -1,9 +1,9 @@
 //! The one migration folder, applied to either database.
 
-use sqlx::SqlSafeStr as _;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
 use sqlx::postgres::PgPool;
 use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, SqlSafeStr as _};
 
 use super::StoreError;
 
@@ -11,8 +11,18 @@ use super::StoreError;
 const MIGRATIONS: &[(i64, &str, &str)] = &[
     (1, "foundation", include_str!("migrations/0001_foundation.sql")),
     (2, "console", include_str!("migrations/0002_console.sql")),
+    (3, "task work", include_str!("migrations/0003_task_work.sql")),
+    (4, "search", include_str!("migrations/0004_search.sql")),
     (6, "live", include_str!("migrations/0006_live.sql")),
+    (7, "watch", include_str!("migrations/0007_watch.sql")),
 ];
+/// What only one of them understands: the version it belongs to, for SQLite, for PostgreSQL. It runs after the common
+/// text of its version.
+const OWN: &[(i64, &str, &str)] = &[(
+    4,
+    include_str!("migrations/0004_search.sqlite.sql"),
+    include_str!("migrations/0004_search.postgres.sql"),
+)];
 const COUNT: &str = "SELECT COUNT(*) FROM _sqlx_migrations";
 /// Two processes that make one SQLite file at once: the one that loses looks again.
 const ATTEMPTS: u32 = 5;
@@ -21,7 +31,7 @@ const ATTEMPTS: u32 = 5;
 pub async fn sqlite(connection: &mut SqliteConnection) -> Result<usize, StoreError> {
     let before = count(sqlx::query_as(COUNT).fetch_one(&mut *connection).await)?;
     let mut attempt = 1;
-    while let Err(error) = migrator().run(&mut *connection).await {
+    while let Err(error) = migrator(|own| own.1).run(&mut *connection).await {
         if attempt == ATTEMPTS {
             return Err(error.into());
         }
@@ -33,7 +43,7 @@ pub async fn sqlite(connection: &mut SqliteConnection) -> Result<usize, StoreErr
 /// Applies what is missing to PostgreSQL, under its advisory lock; returns how many migrations that were.
 pub async fn postgres(pool: &PgPool) -> Result<usize, StoreError> {
     let before = count(sqlx::query_as(COUNT).fetch_one(pool).await)?;
-    migrator().run(pool).await?;
+    migrator(|own| own.2).run(pool).await?;
     Ok(count(sqlx::query_as(COUNT).fetch_one(pool).await)? - before)
 }
 
@@ -43,9 +53,12 @@ pub async fn check(pool: &PgPool) -> Result<(), StoreError> {
     if applied < MIGRATIONS.len() { Err(StoreError::MigrationPending) } else { Ok(()) }
 }
 
-fn migrator() -> Migrator {
-    let migration = |&(version, name, sql): &(i64, &'static str, &'static str)| {
-        Migration::new(version, name.into(), MigrationType::Simple, sql.into_sql_str(), false)
+fn migrator(pick: fn(&(i64, &'static str, &'static str)) -> &'static str) -> Migrator {
+    let migration = |&(version, name, common): &(i64, &'static str, &'static str)| {
+        let own = OWN.iter().filter(|own| own.0 == version).map(pick);
+        let sql: String = std::iter::once(common).chain(own).collect();
+        let sql = AssertSqlSafe(sql).into_sql_str();
+        Migration::new(version, name.into(), MigrationType::Simple, sql, false)
     };
     Migrator::with_migrations(MIGRATIONS.iter().map(migration).collect())
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::{Transaction, Value, record};
 use crate::domain::keys::CaseKeys;
 use crate::domain::order::{ObjectType, Order};
+use crate::domain::search::Kind;
 use crate::error::Error;
 
 record! {
@@ -22,6 +23,10 @@ record! {
         version: i64,
         created_inbox_id: Option<i64>,
     }
+}
+
+record! {
+    struct Changes { changes: String }
 }
 
 impl OrderRow {
@@ -143,7 +148,15 @@ impl Transaction<'_> {
         )
         .await?;
         self.insert(HISTORY, history).await?;
-        Ok(())
+        let ids: Vec<i64> = orders.iter().map(|order| order.order_id).collect();
+        self.index(Kind::Order, &ids).await
+    }
+
+    /// What a change made of an order, as JSON text: a list of {field, from, to}.
+    pub async fn order_changes_at(&mut self, order_id: i64, version: i64) -> Result<Option<String>, Error> {
+        let sql = "SELECT changes FROM order_change WHERE order_id = $1 AND version = $2";
+        let row: Option<Changes> = self.first(sql, &[order_id.into(), version.into()]).await?;
+        Ok(row.map(|row| row.changes))
     }
 
     /// Stores an order whose version was raised by one; `false` when another writer was first.
@@ -169,6 +182,7 @@ impl Transaction<'_> {
             .await?;
         if changed == 1 {
             self.insert(HISTORY, vec![history_row(order, change)]).await?;
+            self.index(Kind::Order, &[order.order_id]).await?;
         }
         Ok(changed == 1)
     }

@@ -10,6 +10,8 @@ record! {
     pub struct TaskRow {
         /// Internal id.
         task_id: i64,
+        /// Its hotel.
+        hotel_id: i64,
         /// The order it is about.
         order_id: Option<i64>,
         /// The message it came from.
@@ -84,6 +86,10 @@ record! {
         reason: Option<String>,
         /// Unix milliseconds.
         at: i64,
+        /// The order's version after a confirmation or its undoing.
+        order_version: Option<i64>,
+        /// What it did besides the status, as JSON text.
+        detail: Option<String>,
     }
 }
 
@@ -102,10 +108,11 @@ record! {
     struct Count { count: i64 }
 }
 
+/// The columns of [`TaskRow`].
 macro_rules! select_task {
     ($rest:literal) => {
         concat!(
-            "SELECT t.task_id, t.order_id, t.inbox_id, m.external_message_id, t.batch_id, t.source_event_index, ",
+            "SELECT t.task_id, t.hotel_id, t.order_id, t.inbox_id, m.external_message_id, t.batch_id, t.source_event_index, ",
             "t.catalog_code, t.system_task_type, t.creates_order, t.status, t.version, t.priority, t.due_at, ",
             "t.assignee, t.agency, t.created_at, t.updated_at, m.received_at ",
             "FROM task t JOIN platform_source_message_inbox m ON m.inbox_id = t.inbox_id ",
@@ -113,6 +120,8 @@ macro_rules! select_task {
         )
     };
 }
+
+pub(super) use select_task;
 
 /// A place in a conversation's tasks, for reading on from there.
 #[derive(Debug, Clone, Copy)]
@@ -145,6 +154,8 @@ pub struct Move<'a> {
     pub at: i64,
     /// The order's version after a confirmation, so that an undo knows whether it changed since.
     pub order_version: Option<i64>,
+    /// What it does besides the status, as JSON text.
+    pub detail: Option<String>,
 }
 
 impl Transaction<'_> {
@@ -163,7 +174,8 @@ impl Transaction<'_> {
 
     /// Its moves, oldest first.
     pub async fn moves(&mut self, task_id: i64) -> Result<Vec<MoveRow>, Error> {
-        let sql = "SELECT version, from_status, to_status, actor, reason, at FROM task_move
+        let sql =
+            "SELECT version, from_status, to_status, actor, reason, at, order_version, detail FROM task_move
                    WHERE task_id = $1 ORDER BY version";
         Ok(self.all(sql, &[task_id.into()]).await?)
     }
@@ -235,10 +247,10 @@ impl Transaction<'_> {
         Ok(self.all(sql, &[hotel_id.into(), batch_id.into()]).await?)
     }
 
-    /// How many tasks, this one aside, an order has that are neither rejected nor superseded.
+    /// How many of the tasks that created an order, this one aside, stand: neither rejected, closed nor superseded.
     pub async fn count_standing_tasks(&mut self, order_id: i64, but: i64) -> Result<i64, Error> {
         let sql = "SELECT COUNT(*) AS count FROM task
-                   WHERE order_id = $1 AND task_id <> $2 AND creates_order AND status NOT IN ('REJECTED', 'SUPERSEDED')";
+                   WHERE order_id = $1 AND task_id <> $2 AND creates_order AND status NOT IN ('REJECTED', 'CLOSED', 'SUPERSEDED')";
         Ok(self.one::<Count>(sql, &[order_id.into(), but.into()]).await?.count)
     }
 
@@ -266,26 +278,47 @@ impl Transaction<'_> {
 
     /// Moves a task from `version` to the next one; `false` when it is not at `version` any more.
     pub async fn move_task(&mut self, task_id: i64, version: i64, step: &Move<'_>) -> Result<bool, Error> {
-        let changed = self
-            .execute(
-                "UPDATE task SET status = $3, version = $2 + 1, updated_at = $4 WHERE task_id = $1 AND version = $2",
-                &[task_id.into(), version.into(), step.to.as_str().into(), step.at.into()],
-            )
-            .await?;
-        if changed == 1 {
-            let row = vec![
-                task_id.into(),
-                (version + 1).into(),
-                step.from.as_str().into(),
-                step.to.as_str().into(),
-                step.actor.into(),
-                step.reason.into(),
-                step.at.into(),
-                step.order_version.into(),
-            ];
-            self.insert(MOVE, vec![row]).await?;
+        let sql = "UPDATE task SET status = $3, version = $2 + 1, updated_at = $4 WHERE task_id = $1 AND version = $2";
+        let values = [task_id.into(), version.into(), step.to.as_str().into(), step.at.into()];
+        let moved = self.execute(sql, &values).await? == 1;
+        if moved {
+            self.insert_move(task_id, version + 1, step).await?;
         }
-        Ok(changed == 1)
+        Ok(moved)
+    }
+
+    /// Gives a task at `version` to a person, or to nobody, as a move that keeps its status; `false` when it is not at
+    /// `version` any more.
+    pub async fn assign_task(
+        &mut self,
+        task_id: i64,
+        version: i64,
+        assignee: Option<&str>,
+        step: &Move<'_>,
+    ) -> Result<bool, Error> {
+        let sql = "UPDATE task SET assignee = $3, version = $2 + 1, updated_at = $4 WHERE task_id = $1 AND version = $2";
+        let values = [task_id.into(), version.into(), assignee.into(), step.at.into()];
+        let moved = self.execute(sql, &values).await? == 1;
+        if moved {
+            self.insert_move(task_id, version + 1, step).await?;
+        }
+        Ok(moved)
+    }
+
+    async fn insert_move(&mut self, task_id: i64, version: i64, step: &Move<'_>) -> Result<(), Error> {
+        let row = vec![
+            task_id.into(),
+            version.into(),
+            step.from.as_str().into(),
+            step.to.as_str().into(),
+            step.actor.into(),
+            step.reason.into(),
+            step.at.into(),
+            step.order_version.into(),
+            (&step.detail).into(),
+        ];
+        let head = "INSERT INTO task_move (task_id, version, from_status, to_status, actor, reason, at, order_version, detail)";
+        Ok(self.insert(head, vec![row]).await?)
     }
 }
 

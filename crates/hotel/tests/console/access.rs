@@ -14,7 +14,7 @@ async fn open(browser: &mut Browser, page: &Page) -> Answer {
     let path = page.path.replace("{id}", "1");
     match page.method {
         Method::Get => browser.get(&path).await,
-        Method::Post => browser.post(&path, &[("verdict", "confirm"), ("version", "1")]).await,
+        Method::Post => browser.post(&path, &[("act", "confirm"), ("version", "1")]).await,
     }
 }
 

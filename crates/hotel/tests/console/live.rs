@@ -10,7 +10,7 @@ use govern::http::serve;
 use hotel::app::Hotel;
 use hotel::app::ingest;
 use hotel::app::live::STREAMS_OF_A_PERSON;
-use hotel::app::tasks::{self, Decision, Verdict};
+use hotel::app::tasks::{self, Act, Decision};
 use hotel::app::users;
 use hotel::domain::role::Role;
 use hotel::store::{Db, boxed};
@@ -87,7 +87,7 @@ async fn house(rig: Rig) -> House {
 
 fn rejection(task_id: i64, actor: &str, reason: &str) -> Decision {
     let (actor, reason) = (actor.to_owned(), Some(reason.to_owned()));
-    Decision { task_id, verdict: Verdict::Reject, actor, version: None, reason }
+    Decision { task_id, act: Act::Reject, is_admin: false, edits: Vec::new(), actor, version: None, reason }
 }
 
 #[tokio::test]

@@ -3,9 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod access;
+mod audit;
 mod browser;
+mod charts;
 mod desk;
 mod inbox;
 mod live;
 mod log_in;
+mod orders;
+mod search;
 mod tasks;

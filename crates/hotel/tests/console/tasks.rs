@@ -21,14 +21,30 @@ async fn task(rig: &Rig, event: &Value) -> i64 {
 }
 
 /// Sends the card's form with the version that the last page had.
-async fn decide(browser: &mut Browser, card: &Answer, task: i64, verdict: &str, reason: &str) -> Answer {
+async fn decide(browser: &mut Browser, card: &Answer, task: i64, act: &str, reason: &str) -> Answer {
     let version = card.text.split("name=\"version\" value=\"").nth(1).unwrap().split('"').next().unwrap();
-    let fields = [("verdict", verdict), ("version", version), ("reason", reason)];
+    let fields = [("act", act), ("version", version), ("reason", reason)];
     browser.post(&format!("/console/tasks/{task}"), &fields).await
 }
 
 async fn open(browser: &mut Browser, task: i64) -> Answer {
     browser.get(&format!("/console/tasks/{task}")).await
+}
+
+/// The hidden fields of the page's last form, as a browser sends them, without the token.
+fn carried(page: &str) -> Vec<(String, String)> {
+    let form = page.rsplit("<form").next().unwrap();
+    let inputs = form.split("<input type=\"hidden\" name=\"").skip(1);
+    let pairs = inputs.map(|input| {
+        let (name, rest) = input.split_once("\" value=\"").unwrap();
+        let value = rest.split('"').next().unwrap();
+        (name.to_owned(), value.replace("&#38;", "&").replace("&#34;", "\""))
+    });
+    pairs.filter(|(name, _)| name != "token").collect()
+}
+
+fn borrowed(fields: &[(String, String)]) -> Vec<(&str, &str)> {
+    fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
 }
 
 async fn status(rig: &Rig, task: i64) -> String {
@@ -64,7 +80,7 @@ async fn a_clerk_confirms_what_the_card_shows_and_the_order_has_it() {
         assert!(
             card.text.contains("已确认")
                 && card.text.contains("王芳")
-                && !card.text.contains("name=\"verdict\"")
+                && !card.text.contains("value=\"confirm\"")
         );
         let order = hotel::app::tasks::show(&house.rig.hotel, task).await.unwrap().task.order_id.unwrap();
         let query = serde_json::from_value(json!({"object_id": format!("ORDER:{order}")})).unwrap();
@@ -103,7 +119,7 @@ async fn a_stop_cannot_be_confirmed_through_not_even_by_a_form_made_by_hand() {
         let task = task(&house.rig, &change).await;
         let mut clerk = house.logged_in("mei", Role::Clerk).await;
         let card = open(&mut clerk, task).await;
-        assert!(card.text.contains("阻止确认") && !card.text.contains("value=\"confirm\""), "{}", card.text);
+        assert!(card.text.contains("阻止确认"), "{}", card.text);
         let refused = decide(&mut clerk, &card, task, "confirm", "sure").await;
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
         assert_eq!(status(&house.rig, task).await, "PENDING_CONFIRMATION");
@@ -160,8 +176,8 @@ async fn a_viewer_reads_the_card_without_a_form_and_cannot_send_one() {
         let task = task(&house.rig, &complete_group()).await;
         let mut viewer = house.logged_in("viewer", Role::Viewer).await;
         let card = open(&mut viewer, task).await;
-        assert!(card.status == StatusCode::OK && !card.text.contains("name=\"verdict\""));
-        let fields = [("verdict", "confirm"), ("version", "1"), ("reason", "x")];
+        assert!(card.status == StatusCode::OK && !card.text.contains("name=\"act\""));
+        let fields = [("act", "confirm"), ("version", "1"), ("reason", "x")];
         let refused = viewer.post(&format!("/console/tasks/{task}"), &fields).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN);
         assert_eq!(status(&house.rig, task).await, "PENDING_CONFIRMATION");
@@ -185,25 +201,34 @@ async fn read_only_binds_people_too() {
 }
 
 #[tokio::test]
-async fn what_was_typed_when_the_session_ended_is_back_after_the_log_in_once() {
+async fn what_was_typed_when_the_session_ended_is_back_after_the_log_in_however_long() {
     on_each_database(async |rig| {
         let house = House::open(rig).await;
         let task = task(&house.rig, &complete_group()).await;
         let password = house.person("mei", Role::Clerk).await;
         let mut clerk = house.browser();
         clerk.log_in("mei", &password).await;
-        let card = open(&mut clerk, task).await;
         house.rig.hotel.clock.advance(Duration::from_millis(IDLE_MS.try_into().unwrap()));
-        let ended = decide(&mut clerk, &card, task, "reject", "客人来电 \"取消\"").await;
+        let long = "客人来电说".repeat(800);
+        let fields = [("act", "reject"), ("version", "1"), ("reason", &long), ("to:agency", "阳光 & 海")];
+        let ended = clerk.post(&format!("/console/tasks/{task}"), &fields).await;
         assert_eq!(ended.status, StatusCode::UNAUTHORIZED);
-        let path = ended.text.split("href=\"/console/login").nth(1).unwrap().split('"').next().unwrap();
-        clerk.get(&format!("/console/login{}", path.replace("&#38;", "&").replace("&amp;", "&"))).await;
-        let next = format!("/console/tasks/{task}");
-        let fields = [("name", "mei"), ("password", password.as_str()), ("next", next.as_str())];
-        assert_eq!(clerk.post("/console/login", &fields).await.header("location"), next);
-        let card = open(&mut clerk, task).await;
-        assert!(card.text.contains("您输入的内容已保留") && card.text.contains("客人来电 "), "{}", card.text);
-        assert!(!open(&mut clerk, task).await.text.contains("客人来电 "), "it is shown once");
+        assert!(ended.text.contains("您输入的内容会在登录后恢复"), "{}", ended.text);
+        let mut fields = carried(&ended.text);
+        fields.extend([("name".to_owned(), "mei".to_owned()), ("password".to_owned(), "wrong".to_owned())]);
+        let wrong = clerk.post("/console/login", &borrowed(&fields)).await;
+        assert_eq!(wrong.status, StatusCode::UNAUTHORIZED);
+        let mut fields = carried(&wrong.text);
+        fields.extend([("name".to_owned(), "mei".to_owned()), ("password".to_owned(), password)]);
+        let back = clerk.post("/console/login", &borrowed(&fields)).await;
+        assert_eq!(back.status, StatusCode::OK, "{}", back.text);
+        let mut fields = carried(&back.text);
+        fields.push(("act".to_owned(), "show_again".to_owned()));
+        let card = clerk.post(&format!("/console/tasks/{task}"), &borrowed(&fields)).await;
+        assert_eq!(card.status, StatusCode::OK, "{}", card.text);
+        assert!(card.text.contains("已恢复") && card.text.contains(&long[..300]), "{}", card.text);
+        assert!(card.text.contains("value=\"阳光 &#38; 海\""), "{}", card.text);
+        assert_eq!(status(&house.rig, task).await, "PENDING_CONFIRMATION");
         assert_eq!(decide(&mut clerk, &card, task, "reject", "客人来电").await.status, StatusCode::SEE_OTHER);
     })
     .await;
@@ -225,8 +250,10 @@ async fn what_was_typed_into_a_card_of_an_earlier_session_is_back_on_the_card() 
         clerk.token = earlier;
         let refused = decide(&mut clerk, &card, task, "reject", "客人来电").await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN);
-        assert!(refused.text.contains(&format!("href=\"/console/tasks/{task}\"")), "{}", refused.text);
-        assert!(open(&mut clerk, task).await.text.contains("客人来电"));
+        let mut fields = carried(&refused.text);
+        fields.push(("act".to_owned(), "show_again".to_owned()));
+        let again = clerk.post(&format!("/console/tasks/{task}"), &borrowed(&fields)).await;
+        assert!(again.text.contains("客人来电"), "{}", again.text);
         assert_eq!(status(&house.rig, task).await, "PENDING_CONFIRMATION");
     })
     .await;
@@ -316,6 +343,160 @@ async fn every_task_is_reached_once_from_page_to_page() {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!((total, seen.len()), (130, 130));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_clerk_edits_is_what_the_order_gets_and_both_stay_visible() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let task = task(&house.rig, &complete_group()).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let card = open(&mut clerk, task).await;
+        assert!(
+            card.text.contains("name=\"to:arrival\" type=\"date\" value=\"2027-03-12\""),
+            "{}",
+            card.text
+        );
+        let fields = [
+            ("act", "confirm"),
+            ("version", "1"),
+            ("to:arrival", "2027-03-11"),
+            ("to:agency", ""),
+            ("to:note", "晚到"),
+        ];
+        let done = clerk.post(&format!("/console/tasks/{task}"), &fields).await;
+        assert!(done.text.contains("需要说明理由"), "clearing the agency leaves a need open: {}", done.text);
+        assert!(done.text.contains("value=\"2027-03-11\""), "{}", done.text);
+        let done = clerk
+            .post(&format!("/console/tasks/{task}"), &[fields.as_slice(), &[("reason", "散客团")]].concat())
+            .await;
+        assert_eq!(done.status, StatusCode::SEE_OTHER, "{}", done.text);
+        let order = order(&house.rig, task).await;
+        assert_eq!((&order["arrival"], &order["fields"]["note"]), (&json!("2027-03-11"), &json!("晚到")));
+        assert_eq!(order["fields"].get("agency"), Some(&Value::Null));
+        let card = open(&mut clerk, task).await.text;
+        assert!(card.contains("<del>2027-03-12</del>") && card.contains("2027-03-11"), "{card}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn an_edit_mends_a_stop_and_may_make_one() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let mut event = complete_group();
+        event["proposed_changes"][2] = json!({"field": "arrival", "from": null, "to": "2027-02-31"});
+        let task = task(&house.rig, &event).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let mut confirm = async |arrival: &str| {
+            let fields =
+                [("act", "confirm"), ("version", "1"), ("reason", "电话核对"), ("to:arrival", arrival)];
+            clerk.post(&format!("/console/tasks/{task}"), &fields).await
+        };
+        for wrong in ["2027-02-31", "tomorrow", "2027-03-20", ""] {
+            let refused = confirm(wrong).await;
+            assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong}");
+            assert!(refused.text.contains(&format!("value=\"{wrong}\"")), "{wrong}: {}", refused.text);
+        }
+        assert_eq!(confirm("2027-03-10").await.status, StatusCode::SEE_OTHER);
+        assert_eq!(order(&house.rig, task).await["arrival"], "2027-03-10");
+    })
+    .await;
+}
+
+async fn order(rig: &Rig, task: i64) -> Value {
+    let order = hotel::app::tasks::show(&rig.hotel, task).await.unwrap().task.order_id.unwrap();
+    let query = serde_json::from_value(json!({"object_id": format!("ORDER:{order}")})).unwrap();
+    serde_json::to_value(hotel::app::object_detail::query(&rig.hotel, query).await.unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_task_goes_its_way_by_the_buttons_that_its_card_offers() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let task = task(&house.rig, &complete_group()).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        for (act, reason, next) in [
+            ("review", "房型不明", "PENDING_MANUAL_REVIEW"),
+            ("return", "", "PENDING_CONFIRMATION"),
+            ("confirm", "", "CONFIRMED"),
+            ("undo", "", "PENDING_CONFIRMATION"),
+            ("confirm", "", "CONFIRMED"),
+            ("start", "", "IN_PROGRESS"),
+            ("fail", "OPERA 不可用", "FAILED"),
+            ("retry", "", "IN_PROGRESS"),
+            ("done", "", "DONE"),
+        ] {
+            let card = open(&mut clerk, task).await;
+            assert!(card.text.contains(&format!("name=\"act\" value=\"{act}\"")), "{act}: {}", card.text);
+            let answer = decide(&mut clerk, &card, task, act, reason).await;
+            assert_eq!(answer.status, StatusCode::SEE_OTHER, "{act}: {}", answer.text);
+            assert_eq!(status(&house.rig, task).await, next);
+        }
+        assert!(!open(&mut clerk, task).await.text.contains("name=\"act\""));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_task_is_taken_given_to_somebody_and_given_back() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let task = task(&house.rig, &complete_group()).await;
+        house.person("lin", Role::Clerk).await;
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let path = format!("/console/tasks/{task}/assign");
+        for (version, fields, now) in [
+            ("1", ("take", "1"), Some("mei")),
+            ("2", ("assignee", "lin"), Some("lin")),
+            ("3", ("assignee", ""), None),
+        ] {
+            let answer = clerk.post(&path, &[("version", version), fields]).await;
+            assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+            let shown = hotel::app::tasks::show(&house.rig.hotel, task).await.unwrap();
+            assert_eq!(shown.task.assignee.as_deref(), now);
+        }
+        let unknown = clerk.post(&path, &[("version", "4"), ("assignee", "nobody")]).await;
+        assert!(unknown.status == StatusCode::UNPROCESSABLE_ENTITY && unknown.text.contains("nobody"));
+        let stale = clerk.post(&path, &[("version", "1"), ("assignee", "lin")]).await;
+        assert_eq!(stale.status, StatusCode::CONFLICT);
+        assert!(open(&mut clerk, task).await.text.contains("负责人 → <bdi>lin</bdi>"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn informational_tasks_are_acknowledged_at_once_and_what_others_moved_is_left_and_named() {
+    on_each_database(async |rig| {
+        let house = House::open(rig).await;
+        let mut tasks = Vec::new();
+        for id in ["i1@x", "i2@x", "i3@x"] {
+            mail(&house.rig, id, TEXT, "x").await;
+            tasks.push(propose(&house.rig, id, &json!({"event_type": "INFORMATIONAL"})).await);
+        }
+        let mut clerk = house.logged_in("mei", Role::Clerk).await;
+        let mut other = house.logged_in("lin", Role::Clerk).await;
+        let board = clerk.get("/console/tasks?status=INFORMATIONAL").await.text;
+        let card = open(&mut other, tasks[1]).await;
+        decide(&mut other, &card, tasks[1], "acknowledge", "").await;
+        let values: Vec<&str> = board
+            .split("name=\"task\" value=\"")
+            .skip(1)
+            .map(|rest| rest.split('"').next().unwrap())
+            .collect();
+        assert_eq!(values.len(), 3, "{board}");
+        let fields: Vec<(&str, &str)> = values.iter().map(|value| ("task", *value)).collect();
+        let answer = clerk.post("/console/tasks", &fields).await;
+        let list = clerk.get(answer.header("location")).await.text;
+        assert!(
+            list.contains("2 项任务已标为已阅") && list.contains(&format!("#{}</a>", tasks[1])),
+            "{list}"
+        );
+        for task in tasks {
+            assert_eq!(status(&house.rig, task).await, "ACKNOWLEDGED");
+        }
     })
     .await;
 }

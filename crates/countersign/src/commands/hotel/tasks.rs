@@ -5,8 +5,9 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use hotel::app::{
     Hotel,
-    tasks::{self, Decision, TaskDetail, TaskView, Verdict},
+    tasks::{self, Act, Assignment, Decision, Edit, TaskDetail, TaskView},
 };
+use hotel::domain::proposal::typed;
 use serde_json::Value;
 
 use crate::commands::{CommandError, LIST_LIMIT, not_blank};
@@ -18,7 +19,7 @@ use crate::{
     },
 };
 
-/// List, show, confirm and reject tasks
+/// List, show and move tasks
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example: countersign hotel tasks confirm 1042 --as 'Li Na' --reason 'checked with the agency'"
@@ -51,48 +52,84 @@ enum Action {
         json: bool,
     },
     /// Confirm a task and apply it to its order
-    #[command(after_help = "Example: countersign hotel tasks confirm 1042 --as 'Li Na' --version 1")]
-    Confirm(Confirm),
-    /// Reject a task
+    #[command(
+        after_help = "Example: countersign hotel tasks confirm 1042 --as 'Li Na' --version 1 --set rooms=8"
+    )]
+    Confirm {
+        #[command(flatten)]
+        step: Step,
+        /// A value in the place of the agent's; may be given several times, an empty one clears the field
+        #[arg(long = "set", value_name = "FIELD=VALUE", value_parser = assignment)]
+        values: Vec<(String, String)>,
+    },
+    /// Reject a task; needs a reason
     #[command(
         after_help = "Example: countersign hotel tasks reject 1042 --as 'Li Na' --reason 'double booking'"
     )]
-    Reject(Reject),
+    Reject(Step),
+    /// Send a task to manual review; needs a reason
+    #[command(
+        after_help = "Example: countersign hotel tasks review 1042 --as 'Li Na' --reason 'which of two groups?'"
+    )]
+    Review(Step),
+    /// Send a reviewed task back to be confirmed
+    #[command(after_help = "Example: countersign hotel tasks return 1042 --as 'Li Na'")]
+    Return(Step),
+    /// Begin to work on a confirmed task
+    #[command(after_help = "Example: countersign hotel tasks start 1042 --as 'Li Na'")]
+    Start(Step),
+    /// Say that the work is done
+    #[command(after_help = "Example: countersign hotel tasks done 1042 --as 'Li Na'")]
+    Done(Step),
+    /// Say that the work failed; needs a reason
+    #[command(
+        after_help = "Example: countersign hotel tasks fail 1042 --as 'Li Na' --reason 'no rooms left'"
+    )]
+    Fail(Step),
+    /// Begin anew with a task that failed
+    #[command(after_help = "Example: countersign hotel tasks retry 1042 --as 'Li Na'")]
+    Retry(Step),
+    /// Give up a confirmed or failed task; needs a reason, and leaves the order as it is
+    #[command(
+        after_help = "Example: countersign hotel tasks cancel 1042 --as 'Li Na' --reason 'the guest withdrew'"
+    )]
+    Cancel(Step),
+    /// Close a manual review; needs a reason
+    #[command(
+        after_help = "Example: countersign hotel tasks close 1042 --as 'Li Na' --reason 'answered by phone'"
+    )]
+    Close(Step),
+    /// Say that an informational message was read
+    #[command(after_help = "Example: countersign hotel tasks acknowledge 1042 --as 'Li Na'")]
+    Acknowledge(Step),
+    /// Take a confirmation back, and with it what it changed on the order
+    #[command(after_help = "Example: countersign hotel tasks undo 1042 --as 'Li Na'")]
+    Undo(Step),
+    /// Give an open task to a person of the console
+    #[command(after_help = "Example: countersign hotel tasks assign 1042 --to mei --as 'Li Na'")]
+    Assign {
+        #[command(flatten)]
+        step: Step,
+        /// The person; without it the task is everyone's again
+        #[arg(long, value_name = "NAME")]
+        to: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]
-struct Confirm {
+struct Step {
     /// The task's id
     #[arg(value_name = "ID")]
     task_id: i64,
-    /// The person who confirms
+    /// The person who decides
     #[arg(long = "as", value_name = "NAME", value_parser = person)]
     actor: String,
     /// The version that the person saw; refuses when the task has moved since
     #[arg(long)]
     version: Option<i64>,
-    /// Why; a CONFIRM warning needs it
-    #[arg(long)]
-    reason: Option<String>,
-    /// Print the task as JSON
-    #[arg(long)]
-    json: bool,
-}
-
-#[derive(Debug, Args)]
-struct Reject {
-    /// The task's id
-    #[arg(value_name = "ID")]
-    task_id: i64,
-    /// The person who rejects
-    #[arg(long = "as", value_name = "NAME", value_parser = person)]
-    actor: String,
     /// Why
     #[arg(long, value_parser = not_blank)]
-    reason: String,
-    /// The version that the person saw; refuses when the task has moved since
-    #[arg(long)]
-    version: Option<i64>,
+    reason: Option<String>,
     /// Print the task as JSON
     #[arg(long)]
     json: bool,
@@ -101,23 +138,68 @@ struct Reject {
 impl Tasks {
     /// Whether it decides about a task.
     pub(crate) fn is_decision(&self) -> bool {
-        matches!(self.action, Action::Confirm(_) | Action::Reject(_))
+        !matches!(self.action, Action::List { .. } | Action::Show { .. })
     }
 
     pub(crate) async fn run(self, hotel: &Arc<Hotel>) -> Result<(), CommandError> {
-        match self.action {
-            Action::List { limit, json } => list(&tasks::list(hotel, limit.into()).await?, json),
-            Action::Show { task_id, json } => show(&tasks::show(hotel, task_id).await?, json),
-            Action::Confirm(Confirm { task_id, actor, version, reason, json }) => {
-                let verdict = Verdict::Confirm;
-                decide(hotel, Decision { task_id, verdict, actor, version, reason }, json).await
+        let (act, step) = match self.action {
+            Action::List { limit, json } => return list(&tasks::list(hotel, limit.into()).await?, json),
+            Action::Show { task_id, json } => return show(&tasks::show(hotel, task_id).await?, json),
+            Action::Confirm { step, values } => {
+                let edits = edits(&tasks::show(hotel, step.task_id).await?, values);
+                return decide(hotel, Act::Confirm, step, edits).await;
             }
-            Action::Reject(Reject { task_id, actor, reason, version, json }) => {
-                let verdict = Verdict::Reject;
-                decide(hotel, Decision { task_id, verdict, actor, version, reason: Some(reason) }, json).await
-            }
-        }
+            Action::Assign { step, to } => return assign(hotel, step, to).await,
+            Action::Reject(step) => (Act::Reject, step),
+            Action::Review(step) => (Act::Review, step),
+            Action::Return(step) => (Act::Return, step),
+            Action::Start(step) => (Act::Start, step),
+            Action::Done(step) => (Act::Done, step),
+            Action::Fail(step) => (Act::Fail, step),
+            Action::Retry(step) => (Act::Retry, step),
+            Action::Cancel(step) => (Act::Cancel, step),
+            Action::Close(step) => (Act::Close, step),
+            Action::Acknowledge(step) => (Act::Acknowledge, step),
+            Action::Undo(step) => (Act::Undo, step),
+        };
+        decide(hotel, act, step, Vec::new()).await
     }
+}
+
+/// The values in the kinds of those that they replace.
+fn edits(task: &TaskDetail, values: Vec<(String, String)>) -> Vec<Edit> {
+    let edit = |(field, text): (String, String)| {
+        let proposed = task.proposed_changes.as_array().into_iter().flatten();
+        let proposed =
+            proposed.filter(|change| change["field"] == field.as_str()).map(|change| &change["to"]);
+        let to = typed(proposed.into_iter().next().unwrap_or(&Value::Null), &text);
+        Edit { field, to }
+    };
+    values.into_iter().map(edit).collect()
+}
+
+async fn decide(hotel: &Arc<Hotel>, act: Act, step: Step, edits: Vec<Edit>) -> Result<(), CommandError> {
+    let Step { task_id, actor, version, reason, json } = step;
+    // Whoever reaches the database's file could do anything to it.
+    let decision = Decision { task_id, act, actor, is_admin: true, version, reason, edits };
+    let request = request(hotel, &decision.actor);
+    moved(&tasks::decide(hotel, request, decision).await?, json)
+}
+
+async fn assign(hotel: &Arc<Hotel>, step: Step, to: Option<String>) -> Result<(), CommandError> {
+    let request = request(hotel, &step.actor);
+    let assignment =
+        Assignment { task_id: step.task_id, actor: step.actor, version: step.version, assignee: to };
+    moved(&tasks::assign(hotel, request, assignment).await?, step.json)
+}
+
+fn moved(task: &TaskDetail, json: bool) -> Result<(), CommandError> {
+    if json {
+        return Ok(print::json(task)?);
+    }
+    let line =
+        format!("task {} is {} (version {})", task.task.task_id, task.task.task_status, task.task.version);
+    Ok(print::line(&line)?)
 }
 
 fn list(tasks: &[TaskView], json: bool) -> Result<(), CommandError> {
@@ -138,17 +220,6 @@ fn list(tasks: &[TaskView], json: bool) -> Result<(), CommandError> {
     };
     let heading = ["ID", "STATUS", "VERSION", "CODE", "TYPE", "ORDER", "AGENCY", "CREATED"];
     Ok(print::table(heading, &tasks.iter().map(row).collect::<Vec<_>>())?)
-}
-
-async fn decide(hotel: &Arc<Hotel>, decision: Decision, json: bool) -> Result<(), CommandError> {
-    let request = request(hotel, &decision.actor);
-    let task = tasks::decide(hotel, request, decision).await?;
-    if json {
-        return Ok(print::json(&task)?);
-    }
-    let line =
-        format!("task {} is {} (version {})", task.task.task_id, task.task.task_status, task.task.version);
-    Ok(print::line(&line)?)
 }
 
 fn show(task: &TaskDetail, json: bool) -> Result<(), CommandError> {
@@ -199,4 +270,10 @@ fn show(task: &TaskDetail, json: bool) -> Result<(), CommandError> {
 
 fn person(text: &str) -> Result<String, &'static str> {
     not_blank(text).map_err(|_| "give the name of the person who decides")
+}
+
+fn assignment(text: &str) -> Result<(String, String), &'static str> {
+    let (field, value) =
+        text.split_once('=').filter(|(field, _)| !field.trim().is_empty()).ok_or("write FIELD=VALUE")?;
+    Ok((field.trim().to_owned(), value.to_owned()))
 }

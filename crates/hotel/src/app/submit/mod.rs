@@ -232,6 +232,7 @@ impl Job {
                 reason: Some("superseded by a newer submission"),
                 at: now,
                 order_version: None,
+                detail: None,
             };
             tx.move_task(task.task_id, task.version, &step).await?;
             if let Some(order_id) = task.order_id.filter(|_| task.creates_order) {

@@ -1,16 +1,25 @@
-//! What a person does with tasks: confirm, reject and the other moves. Only a person confirms.
+//! Tasks as people and programs see them, and what a person does with them. Only a person confirms.
+
+mod acts;
+mod assign;
+mod decide;
+mod undo;
 
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+pub use acts::{ACTS, Act};
+pub use assign::{Assignment, assign};
+pub(super) use decide::conflict;
+pub use decide::{Bulk, Decision, Edit, acknowledge, decide};
+
+use super::Hotel;
 use super::confirm::Pending;
-use super::submit::cancel_draft;
-use super::{Hotel, Request};
 use crate::domain::task::TaskStatus;
 use crate::error::Error;
-use crate::store::tasks::{Move, MoveRow, TaskRow};
+use crate::store::tasks::{MoveRow, TaskRow};
 use crate::store::{Transaction, boxed};
 
 /// A task as people and programs see it.
@@ -81,32 +90,11 @@ pub struct MoveView {
     pub actor: String,
     /// Why.
     pub reason: Option<String>,
+    /// What it did besides the status: `edits` (field, proposed, to), or `assignee` (from, to).
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub detail: Value,
     /// ISO time.
     pub at: String,
-}
-
-/// What a person can say to a pending task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The task applies to its order.
-    Confirm,
-    /// The task does not; an order that was created only for it is cancelled.
-    Reject,
-}
-
-/// What a person decides about a task.
-#[derive(Debug, Clone)]
-pub struct Decision {
-    /// The task.
-    pub task_id: i64,
-    /// Confirm or reject.
-    pub verdict: Verdict,
-    /// The person.
-    pub actor: String,
-    /// The version the person saw; none accepts the current one.
-    pub version: Option<i64>,
-    /// Why; a CONFIRM warning and a rejection need one.
-    pub reason: Option<String>,
 }
 
 /// The newest tasks.
@@ -137,83 +125,6 @@ pub async fn show(hotel: &Arc<Hotel>, task_id: i64) -> Result<TaskDetail, Error>
         .await
 }
 
-/// Moves a task as a person decided, with what that does to its order, in one transaction.
-pub async fn decide(hotel: &Arc<Hotel>, request: Request, decision: Decision) -> Result<TaskDetail, Error> {
-    let shared = Arc::new((Arc::clone(hotel), request, decision));
-    hotel
-        .db
-        .write(move |tx| {
-            let shared = Arc::clone(&shared);
-            boxed(async move {
-                let (hotel, request, decision) = &*shared;
-                apply(tx, hotel, request, decision).await
-            })
-        })
-        .await
-}
-
-async fn apply(
-    tx: &mut Transaction<'_>,
-    hotel: &Hotel,
-    request: &Request,
-    decision: &Decision,
-) -> Result<TaskDetail, Error> {
-    let hotel_id = tx.resolve_hotel(None).await?;
-    let task = tx.task(hotel_id, decision.task_id).await?;
-    let from = TaskStatus::parse(&task.status).unwrap_or(TaskStatus::Closed);
-    if decision.version.is_some_and(|seen| seen != task.version) {
-        return Err(conflict(tx, &task, decision.version).await?);
-    }
-    let to = decision.verdict.status();
-    if !from.can_become(to) {
-        let (status, wanted) = (task.status, to.as_str().to_owned());
-        return Err(Error::MoveNotAllowed { status, wanted });
-    }
-    let now = hotel.clock.now_ms();
-    let order_version = match decision.verdict {
-        Verdict::Confirm => {
-            let card = tx.card(task.task_id).await?;
-            let pending = Pending::read(tx, hotel, hotel_id, &task, &card).await?;
-            pending.apply(tx, &task, decision, now).await?
-        }
-        Verdict::Reject => {
-            if let Some(order_id) = task.order_id.filter(|_| task.creates_order) {
-                cancel_draft(tx, hotel_id, order_id, task.task_id, &decision.actor, now).await?;
-            }
-            None
-        }
-    };
-    let step =
-        Move { from, to, actor: &decision.actor, reason: decision.reason.as_deref(), at: now, order_version };
-    if !tx.move_task(task.task_id, task.version, &step).await? {
-        return Err(conflict(tx, &task, Some(task.version)).await?);
-    }
-    let record = hotel.record(request, decision.verdict.operation(), format!("task:{}", task.task_id), None);
-    tx.append_audit(&hotel.audit_key, &[record]).await?;
-    detail(tx, hotel, hotel_id, task.task_id).await
-}
-
-/// The error of a task that another person moved, with what happened since `seen`.
-pub(super) async fn conflict(
-    tx: &mut Transaction<'_>,
-    task: &TaskRow,
-    seen: Option<i64>,
-) -> Result<Error, Error> {
-    let moves = tx.moves(task.task_id).await?;
-    let since: Vec<MoveView> = moves
-        .iter()
-        .filter(|step| seen.is_none_or(|seen| step.version > seen))
-        .map(MoveView::from_row)
-        .collect();
-    Ok(Error::VersionConflict(json!({
-        "task_id": task.task_id.to_string(),
-        "expected_version": seen,
-        "current_version": task.version,
-        "current_status": task.status,
-        "changed_since": since,
-    })))
-}
-
 /// The task with everything about it, in the caller's transaction.
 pub(super) async fn detail(
     tx: &mut Transaction<'_>,
@@ -224,7 +135,7 @@ pub(super) async fn detail(
     let task = tx.task(hotel_id, task_id).await?;
     let card = tx.card(task_id).await?;
     let warnings = if task.status == TaskStatus::PendingConfirmation.as_str() {
-        serde_json::to_value(Pending::read(tx, hotel, hotel_id, &task, &card).await?.warnings)?
+        serde_json::to_value(Pending::read(tx, hotel, hotel_id, &task, &card, &[]).await?.warnings)?
     } else {
         parse(Some(&card.warnings))?
     };
@@ -267,23 +178,6 @@ impl TaskView {
     }
 }
 
-impl Verdict {
-    fn status(self) -> TaskStatus {
-        match self {
-            Self::Confirm => TaskStatus::Confirmed,
-            Self::Reject => TaskStatus::Rejected,
-        }
-    }
-
-    /// The operation's name in the audit trail.
-    fn operation(self) -> &'static str {
-        match self {
-            Self::Confirm => "hotel_task_confirm",
-            Self::Reject => "hotel_task_reject",
-        }
-    }
-}
-
 impl MoveView {
     /// The view of a stored step.
     pub fn from_row(row: &MoveRow) -> Self {
@@ -293,6 +187,12 @@ impl MoveView {
             to: row.to_status.clone(),
             actor: row.actor.clone(),
             reason: row.reason.clone(),
+            // Written by this program; what is no JSON any more is shown as none.
+            detail: row
+                .detail
+                .as_deref()
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_default(),
             at: govern::time::iso(row.at),
         }
     }
