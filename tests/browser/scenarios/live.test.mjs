@@ -72,7 +72,7 @@ scenario("keys move along the board, open a task, and decide at the second press
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await page.getByLabel("理由").waitFor();
-  await page.keyboard.press("e");
+  await page.getByLabel("理由").focus();
   await page.keyboard.type("c x ?");
   assert.equal(await page.getByLabel("理由").inputValue(), "c x ?", "keys are letters while somebody types");
   await page.keyboard.press("Escape");
