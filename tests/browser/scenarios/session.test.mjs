@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { act, logIn } from "../harness/browser.mjs";
+import { act, sendLogIn } from "../harness/browser.mjs";
 import { booking, propose } from "../harness/mails.mjs";
 import { scenario } from "../harness/scenario.mjs";
 
@@ -13,8 +13,8 @@ scenario("a session that ends in the middle of typing costs a log-in and no word
   const password = await house.command("users", "reset", "王芳");
 
   await act(page, "确认").click();
-  await page.getByRole("link", { name: /您输入的内容会保留/ }).click();
-  await logIn(page, "王芳", password);
+  await sendLogIn(page, "王芳", password);
+  await act(page, "回到任务，恢复您输入的内容").click();
   assert.equal((await page.getByLabel("理由").inputValue()).replaceAll("\r", ""), typed);
   assert.equal(await page.getByLabel("房间数").inputValue(), "2");
   assert.equal((await house.task(task)).task_status, "PENDING_CONFIRMATION");
