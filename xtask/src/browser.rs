@@ -17,7 +17,7 @@ const PICTURES: [&str; 6] = [
     "console-card.png",
     "console-conversation.png",
     "console-order.png",
-    "console-audit.png",
+    "console-charts.png",
     "console-card-phone.png",
 ];
 /// Most bytes of a picture: every clone of the repository has all that were ever committed.

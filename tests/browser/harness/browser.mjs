@@ -109,10 +109,20 @@ export class Browser {
   }
 }
 
-/** Fills in the log-in form that the page shows. */
+/** Logs in by the form that the page shows, and waits for the page that comes then. */
 export async function logIn(page, name, password) {
+  await sendLogIn(page, name, password);
+  await page.getByRole("link", { name }).waitFor();
+}
+
+/** Sends the log-in form that the page shows. */
+export async function sendLogIn(page, name, password) {
   await page.getByLabel("用户名").fill(name);
   await page.getByLabel("密码").fill(password);
   await page.getByRole("button", { name: "登录" }).click();
-  await page.getByRole("link", { name }).waitFor();
+}
+
+/** The button of an act, with or without the hint of its key; more than one act has such a word in its name. */
+export function act(page, name) {
+  return page.getByRole("button", { name: new RegExp(`^${name}( .)?$`) });
 }

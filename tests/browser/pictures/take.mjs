@@ -25,7 +25,8 @@ try {
     await take(desk, "card", `/console/tasks/${task}`);
     await take(desk, "conversation", await desk.getByRole("link", { name: /银杏读书会/ }).getAttribute("href"));
     await take(desk, "order", `/console/orders/${order}`);
-    await take(desk, "audit", "/console/audit");
+    await desk.goto("/console/charts");
+    await take(desk, "charts", await desk.getByRole("link", { name: "7 天" }).getAttribute("href"));
     const phone = await at(browser, PHONE, password);
     await take(phone, "card-phone", `/console/tasks/${task}`);
     browser.assertClean();

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { everyPage, furnish } from "../harness/pages.mjs";
 import { scenario } from "../harness/scenario.mjs";
 
-/** Latin words, but for those that keys and standards have in Chinese too. */
-const LATIN = /(?<![A-Za-z])(?!(?:Enter|API|MCP|REST|HMAC|SHA|Countersign)(?![A-Za-z]))[A-Za-z]{3,}/;
+/** Latin words, but for codes (with `_`, or as `task:7`) and those that keys and standards have in Chinese too. */
+const LATIN = /(?<![A-Za-z_])(?!(?:Enter|API|MCP|HTTP|REST|HMAC|SHA|Countersign)(?![A-Za-z]))[A-Za-z]{3,}(?![A-Za-z_]|:\d)/;
 
 scenario("every page is all Chinese, and all English once that is chosen", async ({ house, browser }) => {
   await furnish(house);
@@ -12,12 +12,12 @@ scenario("every page is all Chinese, and all English once that is chosen", async
   const foreign = [];
   for (const path of paths) foreign.push(...(await words(page, path, LATIN)));
   await page.getByRole("button", { name: "English" }).click();
-  await page.getByRole("link", { name: "Tasks" }).waitFor();
+  await page.getByRole("link", { name: "Tasks", exact: true }).waitFor();
   assert.equal(await page.locator("html").getAttribute("lang"), "en");
   for (const path of paths) foreign.push(...(await words(page, path, /\p{Script=Han}/u)));
   assert.deepEqual(foreign, []);
   await page.getByRole("button", { name: "中文" }).click();
-  await page.getByRole("link", { name: "任务" }).waitFor();
+  await page.getByRole("link", { name: "任务", exact: true }).waitFor();
 });
 
 /** The page's own words that match: not those of mails, names and agents, which stand in elements of their own. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { logIn } from "../harness/browser.mjs";
+import { act, logIn } from "../harness/browser.mjs";
 import { amendment, booking, propose } from "../harness/mails.mjs";
 import { scenario } from "../harness/scenario.mjs";
 
@@ -21,7 +21,7 @@ scenario("a decision of another browser and one of the command line leave the op
   const other = await browser.person("李娜");
   await page.getByRole("link", { name: "新建散客预订" }).waitFor();
   await other.goto(`/console/tasks/${first}`);
-  await other.getByRole("button", { name: "确认" }).click();
+  await act(other, "确认").click();
   await page.getByText("没有符合条件的任务。").waitFor();
   const second = await propose(house, amendment);
   await page.getByRole("link", { name: "修改散客预订" }).waitFor();
@@ -72,7 +72,7 @@ scenario("keys move along the board, open a task, and decide at the second press
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await page.getByLabel("理由").waitFor();
-  await page.keyboard.press("e");
+  await page.getByLabel("理由").focus();
   await page.keyboard.type("c x ?");
   assert.equal(await page.getByLabel("理由").inputValue(), "c x ?", "keys are letters while somebody types");
   await page.keyboard.press("Escape");

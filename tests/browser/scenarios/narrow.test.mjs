@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { act } from "../harness/browser.mjs";
 import { everyPage, furnish } from "../harness/pages.mjs";
 import { booking, propose } from "../harness/mails.mjs";
 import { scenario } from "../harness/scenario.mjs";
@@ -24,7 +25,7 @@ scenario("a clerk confirms on a phone", async ({ house, browser }) => {
   const task = await propose(house, booking);
   const page = await browser.person("王芳", "clerk", phone);
   await page.getByRole("link", { name: "新建散客预订" }).tap();
-  await page.getByRole("button", { name: "确认" }).tap();
+  await act(page, "确认").tap();
   await page.getByRole("heading", { name: /已确认/ }).waitFor();
   assert.equal((await house.task(task)).task_status, "CONFIRMED");
 });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { act } from "../harness/browser.mjs";
 import { booking, propose } from "../harness/mails.mjs";
 import { postgres } from "../harness/settings.mjs";
 import { scenario } from "../harness/scenario.mjs";
@@ -14,7 +15,7 @@ scenario("two nodes on one PostgreSQL are one console", async ({ house, browser 
     await page.goto(`/console/tasks/${task}`);
     // The session, its forms and the version of the card are those of the database.
     await page.goto(`${node.url}/console/tasks/${task}`);
-    await page.getByRole("button", { name: "确认" }).click();
+    await act(page, "确认").click();
     await page.getByRole("heading", { name: /已确认/ }).waitFor();
     // The other node's open board hears of it.
     await board.getByText("没有符合条件的任务。").waitFor();
