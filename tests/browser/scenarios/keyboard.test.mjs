@@ -40,8 +40,7 @@ async function tabTo(page, text) {
     const found = await focused(page);
     const unseen = await page.evaluate(() => {
       const stop = document.activeElement;
-      // Within a date the browser marks the part that is typed into.
-      const isSeen = stop.matches("input[type=date]") || getComputedStyle(stop).outlineStyle !== "none";
+      const isSeen = getComputedStyle(stop).outlineStyle !== "none";
       return isSeen ? null : stop.outerHTML;
     });
     assert.equal(unseen, null, "the focus is seen");

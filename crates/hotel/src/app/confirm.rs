@@ -6,7 +6,7 @@ use super::Hotel;
 use super::submit::payload::{Event, ProposedChange};
 use super::submit::warnings;
 use super::tasks::{Decision, Edit, conflict};
-use crate::catalog::Action;
+use crate::catalog::{Action, Entry};
 use crate::domain::keys::{CaseKeys, normalise};
 use crate::domain::local_time;
 use crate::domain::order::{CANCELLED, Order};
@@ -35,6 +35,8 @@ pub(super) struct Edited {
     /// The agent's; null as well where the agent proposed nothing.
     proposed: Value,
     to: Value,
+    #[serde(skip)]
+    is_added: bool,
 }
 
 impl Pending {
@@ -73,6 +75,11 @@ impl Pending {
             found.extend(changed_since(&event, order));
             if action == Action::Create {
                 found.extend(create_again(tx, hotel_id, &event, order).await?);
+            }
+        }
+        for warning in edited.iter().filter_map(|edited| strange(edited, entry)) {
+            if !found.iter().any(|other| (other.code, &other.field) == (warning.code, &warning.field)) {
+                found.push(warning);
             }
         }
         let mut warnings: Vec<Warning> = serde_json::from_str(&card.warnings)?;
@@ -137,7 +144,8 @@ fn edit(proposed: &mut Vec<ProposedChange>, edits: &[Edit], order: Option<&Order
         if before.as_ref() == Some(to) {
             continue;
         }
-        edited.push(Edited { field: field.clone(), proposed: before.unwrap_or_default(), to: to.clone() });
+        let (is_added, proposed_value) = (own.is_none(), before.unwrap_or_default());
+        edited.push(Edited { field: field.clone(), proposed: proposed_value, to: to.clone(), is_added });
         if let Some(change) = own {
             change.to = Some(to.clone());
         } else {
@@ -146,6 +154,15 @@ fn edit(proposed: &mut Vec<ProposedChange>, edits: &[Edit], order: Option<&Order
         }
     }
     edited
+}
+
+/// A person may add what the kind of task needs, and nothing else that the agent did not propose.
+fn strange(edited: &Edited, entry: Option<&Entry>) -> Option<Warning> {
+    let needs = entry.into_iter().flat_map(|entry| &entry.needs).flat_map(|need| need.split('|'));
+    let is_needed = needs.into_iter().any(|need| need == edited.field);
+    let text = format!("{} 不在建议修改之列，也不是该类任务所需的信息。", edited.field);
+    (edited.is_added && !is_needed)
+        .then(|| Warning::new(WarningCode::InvalidProposedValue, text).on(&edited.field))
 }
 
 fn check(warnings: &[Warning], decision: &Decision) -> Result<(), Error> {

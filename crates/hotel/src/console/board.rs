@@ -11,6 +11,9 @@ use crate::app::tasks;
 use crate::domain::task::TaskStatus;
 use crate::error::Error;
 
+/// The filters of the board, by the names of their fields.
+const FILTERS: [&str; 4] = ["type", "agency", "mine", "today"];
+
 #[derive(Template)]
 #[template(path = "board.html")]
 struct BoardPage<'v> {
@@ -40,11 +43,16 @@ pub(super) async fn board(visit: &Visit) -> Result<Response, Error> {
     let mut task_types: Vec<&str> =
         visit.hotel.catalog.entries().iter().map(|entry| entry.task_type.as_str()).collect();
     task_types.dedup();
+    page(StatusCode::OK, &BoardPage { visit, board, status, task_types, query: filters(visit) })
+}
+
+/// The filters as a query, without status and place.
+fn filters(visit: &Visit) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
-    for name in ["type", "agency", "mine", "today"].into_iter().filter(|name| is_on(name)) {
-        query.append_pair(name, fields.text(name));
+    for name in FILTERS.into_iter().filter(|name| !visit.fields.text(name).is_empty()) {
+        query.append_pair(name, visit.fields.text(name));
     }
-    page(StatusCode::OK, &BoardPage { visit, board, status, task_types, query: query.finish() })
+    query.finish()
 }
 
 /// POST /console/tasks: task, once for each as `ID.VERSION`. Leads back to the list, which says how many were acknowledged and
@@ -59,7 +67,11 @@ pub(super) async fn acknowledge(visit: &Visit) -> Result<Response, Error> {
         tasks::acknowledge(&visit.hotel, visit.request.clone(), visit.person(), seen.collect()).await?;
     let left: Vec<String> = bulk.left.iter().map(ToString::to_string).collect();
     let (status, done) = (TaskStatus::Informational.as_str(), bulk.done.len());
-    see_other(&format!("/console/tasks?status={status}&acknowledged={done}&left={}", left.join(".")))
+    let filters = filters(visit);
+    see_other(&format!(
+        "/console/tasks?status={status}&{filters}&acknowledged={done}&left={}",
+        left.join(".")
+    ))
 }
 
 impl BoardPage<'_> {
@@ -70,6 +82,16 @@ impl BoardPage<'_> {
     /// The path of the list of a status under the same filters.
     fn list_of(&self, status: TaskStatus) -> String {
         format!("/console/tasks?status={}&{}", status.as_str(), self.query)
+    }
+
+    /// The filters that are on, as fields of a form.
+    fn filters(&self) -> Vec<(&str, &str)> {
+        let fields = &self.visit.fields;
+        FILTERS
+            .into_iter()
+            .map(|name| (name, fields.text(name)))
+            .filter(|(_, value)| !value.is_empty())
+            .collect()
     }
 
     /// Whether tasks of the list can be acknowledged here.

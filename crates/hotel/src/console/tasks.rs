@@ -16,7 +16,7 @@ use crate::app::users;
 use crate::domain::proposal::typed;
 use crate::domain::role::Role;
 use crate::domain::task::TaskStatus;
-use crate::domain::warning::{Severity, WarningCode};
+use crate::domain::warning::{Severity, Warning, WarningCode};
 use crate::error::Error;
 
 #[derive(Template)]
@@ -52,7 +52,8 @@ pub(super) async fn decide(visit: &Visit) -> Result<Response, Error> {
             "刚才的操作未被执行。您输入的内容已恢复，请核对后重新提交。",
             "Nothing was done before. What you typed is back; look it over and send it again.",
         );
-        return show_typed(visit, task_id, StatusCode::OK, kept.to_owned(), None).await;
+        let shown = Shown { notice: kept.to_owned(), seen: None, against: Vec::new() };
+        return show_typed(visit, task_id, StatusCode::OK, shown).await;
     }
     let act = Act::parse(fields.text("act")).ok_or(Error::FormExpired)?;
     let reason = fields.text("reason");
@@ -143,10 +144,21 @@ async fn not_done(
         return see_other(&format!("/console/tasks/{task_id}"));
     }
     let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::CONFLICT);
-    show_typed(visit, task_id, status, notice(visit, &error), Some(seen(visit))).await.map(|mut response| {
+    let against = serde_json::from_value(error.details()["warnings"].clone()).unwrap_or_default();
+    let shown = Shown { notice: notice(visit, &error), seen: Some(seen(visit)), against };
+    show_typed(visit, task_id, status, shown).await.map(|mut response| {
         response.extensions_mut().insert(Failure(error.code()));
         response
     })
+}
+
+/// Why a card is shown again.
+struct Shown {
+    notice: String,
+    /// The version that the person saw, when it matters what happened since.
+    seen: Option<i64>,
+    /// What stands against the values as the person typed them.
+    against: Vec<Warning>,
 }
 
 /// The card with what the person has typed, and what happened since the version they saw.
@@ -154,10 +166,18 @@ async fn show_typed(
     visit: &Visit,
     task_id: i64,
     status: StatusCode,
-    notice: String,
-    seen: Option<i64>,
+    shown: Shown,
 ) -> Result<Response, Error> {
-    let card = card(&visit.hotel, &visit.request, task_id).await?;
+    let Shown { notice, seen, against } = shown;
+    let mut card = card(&visit.hotel, &visit.request, task_id).await?;
+    if !against.is_empty() {
+        // The card's own warnings are about the agent's values.
+        card.warnings.retain(|own| {
+            let is_told = against.iter().any(|new| (new.code, &new.field) == (own.code, &own.field));
+            !is_told && (own.severity == Severity::Confirm || !own.code.is_of_content())
+        });
+        card.warnings.splice(0..0, against);
+    }
     let people = users::names(&visit.hotel).await?;
     let since =
         card.detail.history.iter().filter(|step| seen.is_some_and(|seen| step.version > seen)).collect();
@@ -195,10 +215,14 @@ impl CardPage<'_> {
         ACTS.into_iter().filter(open).filter(can).collect()
     }
 
-    /// Whether a STOP stands that no other value could mend.
+    /// Whether a STOP stands that no other value could mend. Of a field that is proposed twice the form shows two values, and
+    /// which one counts is not for the program to guess.
     fn is_stopped(&self) -> bool {
-        let stops = self.card.warnings.iter().filter(|warning| warning.severity == Severity::Stop);
-        stops.into_iter().any(|warning| !warning.code.is_of_content())
+        let mut fields: Vec<&str> = self.card.changes.iter().map(|change| change.field.as_str()).collect();
+        fields.sort_unstable();
+        let is_double = fields.windows(2).any(|pair| pair[0] == pair[1]);
+        let mut stops = self.card.warnings.iter().filter(|warning| warning.severity == Severity::Stop);
+        is_double || stops.any(|warning| !warning.code.is_of_content())
     }
 
     /// Whether values can be edited.

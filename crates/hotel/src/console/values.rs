@@ -2,14 +2,15 @@
 
 use super::words;
 use crate::app::tasks::MoveView;
-use crate::domain::proposal::{DATES, is_date};
+use crate::domain::proposal::DATES;
 
 /// Longest value that is edited on one line, in characters.
 const LINE_CHARS: usize = 60;
 
-/// The type of the input for a value; a text that is no date would be lost in an input for dates.
-pub(super) fn input_type(field: &str, value: &str) -> &'static str {
-    if DATES.contains(&field) && (value.is_empty() || is_date(value)) { "date" } else { "text" }
+/// What an input shows while it is empty. A date is typed as it is shown everywhere else, because an input for dates shows it in
+/// the browser's own order of day and month.
+pub(super) fn placeholder(field: &str) -> &'static str {
+    if DATES.contains(&field) { "YYYY-MM-DD" } else { "" }
 }
 
 /// Whether a value needs more than one line.

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::app::tasks::Act;
 use crate::domain::task_name;
+use crate::domain::warning::WarningCode;
 
 /// A task's status.
 pub(super) fn status(code: &str, language: Language) -> &str {
@@ -174,6 +175,37 @@ pub(super) fn object_type(code: &str, language: Language) -> &str {
         "FIT" => language.pick("散客", "Individual"),
         "GROUP" => language.pick("团队", "Group"),
         other => other,
+    }
+}
+
+/// What a warning says, in English; its own message is in Chinese and stands beside it.
+pub(super) fn warning(code: WarningCode) -> &'static str {
+    match code {
+        WarningCode::TargetNotFound => "No order has these keys.",
+        WarningCode::TargetAmbiguous => "Several orders have these keys.",
+        WarningCode::KeyFromHistoryOnly => "The key stands only in what the mail quotes.",
+        WarningCode::KeyConflict => "The keys belong to different orders.",
+        WarningCode::AlreadyExists => "An order with this key exists already.",
+        WarningCode::OpenTaskSameType => "The order has an open task of the same kind.",
+        WarningCode::OrderCancelled => "The order is cancelled.",
+        WarningCode::OrderCheckedOut => "The order is checked out.",
+        WarningCode::OrderInHouse => "The guest is in the house; the order cannot be cancelled.",
+        WarningCode::ArrivalLockedInHouse => "The guest is in the house; the arrival cannot change.",
+        WarningCode::NoShow => "The guest did not come.",
+        WarningCode::CancelBlockedByPickup => "The group has rooms picked up.",
+        WarningCode::PastCutoff => "The group's cut-off date has passed.",
+        WarningCode::DepartureNotAfterArrival => "The departure is not after the arrival.",
+        WarningCode::ArrivalInPast => "The arrival is in the past.",
+        WarningCode::OccupancyMismatch => "Rooms and guests do not fit together.",
+        WarningCode::DuplicateRoomingName => "A name stands twice in the rooming list.",
+        WarningCode::NeedMissing => "Something that this task needs is missing.",
+        WarningCode::DepositOutstanding => "The deposit has not come.",
+        WarningCode::CurrencyMismatch => "The currency is not that of the order.",
+        WarningCode::OperaProjectionMissing => "There is no mirror of OPERA to compare with.",
+        WarningCode::OperaProjectionStale => "The mirror of OPERA is out of date.",
+        WarningCode::InvalidProposedValue => "A value does not fit its field.",
+        WarningCode::ChangedSinceProposed => "The order has another value by now.",
+        WarningCode::HiddenContentRemoved => "Something hidden was removed from the mail.",
     }
 }
 

@@ -22,6 +22,7 @@ use sha2::{Digest as _, Sha256};
 pub use warnings::of_status as status_warning;
 
 use super::target::Orders;
+use super::tasks::conflict;
 use super::{ChangedPayload, Hotel, Request};
 use crate::domain::keys::CaseKeys;
 use crate::domain::order::CANCELLED;
@@ -213,6 +214,10 @@ impl Job {
 
     /// Lets a new batch take an old one's place, where configuration allows it and no person touched a task.
     async fn supersede(&self, tx: &mut Transaction<'_>, hotel_id: i64, old: &BatchRow) -> Result<(), Error> {
+        // A person may be deciding about one of them right now.
+        let ids: Vec<String> =
+            tx.batch_task_states(old.batch_id).await?.iter().map(|task| task.task_id.to_string()).collect();
+        tx.serialise_on(Realm::Tasks, hotel_id, &ids).await?;
         let tasks = tx.batch_tasks(hotel_id, old.batch_id).await?;
         let untouched = |status: &str| TaskStatus::parse(status).is_some_and(TaskStatus::is_untouched);
         let allowed = self.hotel.on_changed_payload == ChangedPayload::SupersedeUntouched
@@ -234,7 +239,9 @@ impl Job {
                 order_version: None,
                 detail: None,
             };
-            tx.move_task(task.task_id, task.version, &step).await?;
+            if !tx.move_task(task.task_id, task.version, &step).await? {
+                return Err(conflict(tx, &task, Some(task.version)).await?);
+            }
             if let Some(order_id) = task.order_id.filter(|_| task.creates_order) {
                 cancel_draft(tx, hotel_id, order_id, task.task_id, &self.request.caller, now).await?;
             }

@@ -46,7 +46,7 @@ pub async fn assign(
                 }
                 let status = status_of(&task);
                 if !status.is_open() {
-                    return Err(Error::MoveNotAllowed { wanted: task.status.clone(), status: task.status });
+                    return Err(Error::MoveNotAllowed { status: task.status, wanted: "ASSIGNED".to_owned() });
                 }
                 let assignee = match &assignment.assignee {
                     None => None,
@@ -55,6 +55,9 @@ pub async fn assign(
                         Some(user.ok_or_else(|| Error::AssigneeUnknown(name.clone()))?.name)
                     }
                 };
+                if assignee == task.assignee {
+                    return detail(tx, hotel, hotel_id, task.task_id).await;
+                }
                 let now = hotel.clock.now_ms();
                 let detail_text = json!({"assignee": {"from": task.assignee, "to": assignee}}).to_string();
                 let step = Move {

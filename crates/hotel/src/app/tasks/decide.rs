@@ -49,7 +49,7 @@ pub struct Edit {
 pub struct Bulk {
     /// Those that were moved.
     pub done: Vec<i64>,
-    /// Those that somebody had moved before, and those that cannot be moved so.
+    /// Those that somebody had moved before, those that cannot be moved so, and those past the bound.
     pub left: Vec<i64>,
 }
 
@@ -80,18 +80,19 @@ pub async fn acknowledge(
     actor: &str,
     mut seen: Vec<(i64, i64)>,
 ) -> Result<Bulk, Error> {
-    seen.truncate(MOST_AT_ONCE);
-    let shared = Arc::new((Arc::clone(hotel), request, actor.to_owned(), seen));
+    let past = seen.split_off(seen.len().min(MOST_AT_ONCE));
+    let shared = Arc::new((Arc::clone(hotel), request, actor.to_owned(), seen, past));
     hotel
         .db
         .write(move |tx| {
             let shared = Arc::clone(&shared);
             boxed(async move {
-                let (hotel, request, actor, seen) = &*shared;
+                let (hotel, request, actor, seen, past) = &*shared;
                 let hotel_id = tx.resolve_hotel(None).await?;
                 let ids: Vec<String> = seen.iter().map(|(task_id, _)| task_id.to_string()).collect();
                 tx.serialise_on(Realm::Tasks, hotel_id, &ids).await?;
-                let mut bulk = Bulk { done: Vec::new(), left: Vec::new() };
+                let past = past.iter().map(|(task_id, _)| *task_id);
+                let mut bulk = Bulk { done: Vec::new(), left: past.collect() };
                 for &(task_id, version) in seen {
                     let decision = Decision {
                         task_id,
