@@ -16,8 +16,8 @@ pub const SEARCHED: i64 = 20_000;
 pub const VERIFIED: i64 = 1_000;
 /// How far records without a seal are counted.
 pub const MOST_UNSEALED: i64 = 10_000;
-/// Operations that a filter offers, and for how many hours they were in use.
-const OPERATIONS: (i64, i64) = (200, 90 * 24);
+/// Operations that a filter offers, and within how many hours they were in use; more hours would keep the page waiting.
+const OPERATIONS: (i64, i64) = (200, 24);
 
 const HOUR: i64 = 3_600_000;
 const MINUTE: i64 = 60_000;
