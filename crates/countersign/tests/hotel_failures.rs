@@ -51,7 +51,7 @@ fn a_url_of_no_known_database_says_what_to_write() {
 }
 
 #[test]
-fn under_a_read_only_policy_nothing_is_taken_in_or_decided() {
+fn under_a_read_only_policy_nothing_is_taken_in_decided_or_administered() {
     let place = Place::with_hotel();
     place.mail("1.eml", "Message-ID: <1@agency.example>", "Groups.");
     fs::write(place.path().join("countersign.toml"), "[policy]\nread_only = true").unwrap();
@@ -59,6 +59,10 @@ fn under_a_read_only_policy_nothing_is_taken_in_or_decided() {
         &["hotel", "ingest", "mails"][..],
         &["hotel", "tasks", "confirm", "1", "--as", "Li Na"],
         &["hotel", "tasks", "reject", "1", "--as", "Li Na", "--reason", "double"],
+        &["hotel", "hotels", "activate", "1"],
+        &["hotel", "tokens", "add", "--name", "agent"],
+        &["hotel", "tokens", "rotate", "agent"],
+        &["hotel", "users", "add", "--name", "mei", "--role", "clerk"],
     ] {
         let error = place.fails(arguments);
         assert!(error.contains("[policy] read_only"), "{error}");

@@ -95,6 +95,11 @@ impl Gate {
         }
     }
 
+    /// Whether every write is refused, whoever asks.
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
     /// Whether `caller` sees this tool.
     pub fn listed<S>(&self, tool: &Tool<S>, caller: &Caller) -> bool {
         self.standing(tool.name, tool.effect, tool.scope, caller).is_ok()

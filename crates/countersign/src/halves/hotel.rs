@@ -99,7 +99,7 @@ impl Server {
                 .start();
         // Ends by itself; what an ending server leaves of it is done by the next one.
         tokio::spawn(search::index_backlog(hotel.db.clone()));
-        let credentials = Arc::new(TokenStore::new(hotel.db.clone()));
+        let credentials = Arc::new(TokenStore::new(hotel.db.clone(), hotel.clock.clone()));
         let bearer = Arc::new(Bearer::new(credentials, hotel.clock.clone()));
         let shutdown = Box::pin(shutdown_signal());
         Self {

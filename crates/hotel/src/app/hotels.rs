@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Hotel, Request, not_blank};
+use super::{Hotel, Request, good_name};
 use crate::error::Error;
 use crate::store::boxed;
 use crate::store::hotels::HotelRow;
 
+/// Longest name, in characters.
+const MAX_NAME_CHARS: usize = 100;
 /// The lease under which the first hotel is added.
 const FIRST_HOTEL: &str = "first-hotel";
 
@@ -28,7 +30,7 @@ pub struct HotelView {
 /// Adds a hotel and returns its id. `active` leaves other ACTIVE hotels as they are, so that nothing is switched
 /// over by accident; [`activate`] chooses one.
 pub async fn add(hotel: &Arc<Hotel>, request: Request, name: &str, active: bool) -> Result<i64, Error> {
-    let shared = Arc::new((Arc::clone(hotel), request, not_blank(name, "name")?));
+    let shared = Arc::new((Arc::clone(hotel), request, good_name(name, MAX_NAME_CHARS)?));
     hotel
         .db
         .write(move |tx| {
@@ -46,7 +48,7 @@ pub async fn add(hotel: &Arc<Hotel>, request: Request, name: &str, active: bool)
 
 /// Adds an ACTIVE hotel unless there is any hotel; of several callers at once only one does.
 pub async fn add_first(hotel: &Arc<Hotel>, request: Request, name: &str) -> Result<Option<i64>, Error> {
-    let shared = Arc::new((Arc::clone(hotel), request, not_blank(name, "name")?));
+    let shared = Arc::new((Arc::clone(hotel), request, good_name(name, MAX_NAME_CHARS)?));
     hotel
         .db
         .write(move |tx| {
@@ -155,10 +157,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hotel_needs_a_name() {
+    async fn a_hotel_needs_a_name_that_hides_nothing() {
         on_each_database(async |rig| {
-            let error = add(&rig.hotel, rig.request("local"), " ", true).await.unwrap_err();
-            assert_eq!(error.code(), "INVALID_ARGUMENT");
+            for name in [" ", "a\nb", "a\u{202E}b", &"王".repeat(101)] {
+                let error = add(&rig.hotel, rig.request("local"), name, true).await.unwrap_err();
+                assert_eq!(error.code(), "INVALID_ARGUMENT", "{name:?}");
+            }
             assert_eq!(list(&rig.hotel).await.unwrap(), []);
         })
         .await;

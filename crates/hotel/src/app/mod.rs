@@ -27,10 +27,11 @@ use std::sync::Arc;
 
 use govern::clock::Clock;
 use govern::random::Random;
+use govern::text::visible;
 
 use crate::audit::AuditKey;
 use crate::catalog::Catalog;
-use crate::error::{Error, Fault};
+use crate::error::Error;
 use crate::language::Language;
 use crate::mail::LinkPolicy;
 use crate::metrics::Metrics;
@@ -144,12 +145,12 @@ impl Hotel {
     }
 }
 
-/// A text that an operator must give, without the blanks around it.
-fn not_blank(text: &str, name: &str) -> Result<String, Error> {
-    let text = text.trim();
-    if !text.is_empty() {
-        return Ok(text.to_owned());
+/// A name that an operator gives, without the blanks around it: at most `most` characters, all visible, on one line.
+fn good_name(name: &str, most: usize) -> Result<String, Error> {
+    let name = name.trim();
+    let hides = visible(name).text != name || name.contains(['\n', '\t']);
+    if name.is_empty() || name.chars().count() > most || hides {
+        return Err(Error::NameInvalid { most });
     }
-    let expected = "a text that is not blank".to_owned();
-    Err(Error::InvalidArgument(Fault { path: name.to_owned(), code: "INVALID_VALUE", expected }))
+    Ok(name.to_owned())
 }

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use govern::text::visible;
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization as _;
 
 pub use super::password::Password;
 use super::sessions::account;
-use super::{Hotel, Request};
+use super::{Hotel, Request, good_name};
 use crate::domain::role::Role;
-use crate::error::{Error, Fault};
+use crate::error::Error;
 use crate::store::users::UserRow;
 use crate::store::{Transaction, boxed};
 
@@ -32,7 +31,7 @@ pub struct UserView {
 
 /// Adds a person and returns the password, which is kept nowhere in the clear.
 pub async fn add(hotel: &Arc<Hotel>, request: Request, name: &str, role: Role) -> Result<Password, Error> {
-    let name = good_name(name)?;
+    let name = good_name(&folded(name), MAX_NAME_CHARS)?;
     let password = Password::generate(&hotel.random);
     let hash = password.hash(&hotel.random).await?;
     let shared = Arc::new((Arc::clone(hotel), request, name, hash));
@@ -109,16 +108,6 @@ pub async fn names(hotel: &Hotel) -> Result<Vec<String>, Error> {
 /// A name as it is kept: people type it in any case and width.
 pub(super) fn folded(name: &str) -> String {
     name.trim().nfkc().collect::<String>().to_lowercase()
-}
-
-fn good_name(name: &str) -> Result<String, Error> {
-    let folded = folded(name);
-    let hides = visible(&folded).text != folded || folded.contains(['\n', '\t']);
-    if folded.is_empty() || folded.chars().count() > MAX_NAME_CHARS || hides {
-        let expected = format!("1 to {MAX_NAME_CHARS} visible characters");
-        return Err(Error::InvalidArgument(Fault { path: "name".into(), code: "INVALID_VALUE", expected }));
-    }
-    Ok(folded)
 }
 
 async fn known(tx: &mut Transaction<'_>, name: &str) -> Result<UserRow, Error> {

@@ -5,6 +5,7 @@
 //! here: a page calls `app`, as a tool does.
 
 mod address;
+mod admin;
 mod assets;
 mod audit;
 mod board;

@@ -7,7 +7,7 @@ use futures_util::future::{BoxFuture, ready};
 use govern::tool::Effect;
 
 use super::visit::Visit;
-use super::{audit, board, charts, events, inbox, log_in, orders, search, tasks};
+use super::{admin, audit, board, charts, events, inbox, log_in, orders, search, tasks};
 use crate::error::Error;
 
 /// How a page is asked for.
@@ -47,6 +47,7 @@ pub struct Page {
 type Run = for<'a> fn(&'a Visit) -> BoxFuture<'a, Result<Response, Error>>;
 
 const VIEW: Access = Access::Scope("console-view");
+const RUN: Access = Access::Scope("console-run");
 
 /// All pages.
 pub static PAGES: &[Page] = &[
@@ -235,6 +236,39 @@ pub static PAGES: &[Page] = &[
         operation: "console_order",
         effect: Effect::Read,
         run: |visit| orders::show(visit).boxed(),
+    },
+    // What administrators run.
+    Page {
+        method: Method::Get,
+        path: "/console/admin/tokens",
+        access: RUN,
+        operation: "console_tokens",
+        effect: Effect::Read,
+        run: |visit| admin::tokens::list(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/admin/tokens",
+        access: RUN,
+        operation: "console_token_add",
+        effect: Effect::Write,
+        run: |visit| admin::tokens::create(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/admin/tokens/{id}/rotate",
+        access: RUN,
+        operation: "console_token_rotate",
+        effect: Effect::Write,
+        run: |visit| admin::tokens::rotate(visit).boxed(),
+    },
+    Page {
+        method: Method::Post,
+        path: "/console/admin/tokens/{id}/revoke",
+        access: RUN,
+        operation: "console_token_revoke",
+        effect: Effect::Write,
+        run: |visit| admin::tokens::revoke(visit).boxed(),
     },
 ];
 

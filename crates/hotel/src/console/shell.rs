@@ -117,6 +117,7 @@ async fn visit(console: &Console, id: Option<i64>, head: &Parts) -> Result<Visit
         language: cookies::language(&head.headers).unwrap_or(hotel.language),
         address: address::of(head, console.options.tls_proxy),
         secure: console.options.tls_proxy,
+        read_only: console.gate.is_read_only(),
         path: path.to_owned(),
         back: if head.method == axum::http::Method::GET { path } else { "/console/" }.to_owned(),
         mark,

@@ -30,6 +30,8 @@ pub(super) struct Visit {
     pub(super) language: Language,
     pub(super) address: String,
     pub(super) secure: bool,
+    /// Nothing can be changed (`[policy] read_only`).
+    pub(super) read_only: bool,
     /// Path and query.
     pub(super) path: String,
     /// Where a form that only changes how pages look leads back to.

@@ -268,6 +268,18 @@ pub(super) fn effect(code: &str, language: Language) -> &str {
     language.pick(chinese, english)
 }
 
+/// What a token may do.
+pub(super) fn scope(code: &str, language: Language) -> &str {
+    let (chinese, english) = match code {
+        "read" => ("查询 read", "read"),
+        "submit" => ("提交 submit", "submit"),
+        "ingest" => ("收取邮件 ingest", "take mails in (ingest)"),
+        "admin" => ("运维 admin", "operate (admin)"),
+        other => return other,
+    };
+    language.pick(chinese, english)
+}
+
 /// The name under which calls are counted.
 pub(super) fn operation(name: &str, language: Language) -> &str {
     if name == "unknown" { language.pick("未知操作", "unknown operation") } else { name }

@@ -13,6 +13,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &[
     (2, "console", include_str!("migrations/0002_console.sql")),
     (3, "task work", include_str!("migrations/0003_task_work.sql")),
     (4, "search", include_str!("migrations/0004_search.sql")),
+    (5, "admin", include_str!("migrations/0005_admin.sql")),
     (6, "live", include_str!("migrations/0006_live.sql")),
     (7, "watch", include_str!("migrations/0007_watch.sql")),
 ];

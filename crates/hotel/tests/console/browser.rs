@@ -56,7 +56,7 @@ impl House {
             gate: Arc::new(Gate::new(&policy, HotelTools::tools())),
             recorder: sender,
             bearer: Arc::new(Bearer::new(
-                Arc::new(TokenStore::new(rig.hotel.db.clone())),
+                Arc::new(TokenStore::new(rig.hotel.db.clone(), rig.hotel.clock.clone())),
                 rig.hotel.clock.clone(),
             )),
             options: McpOptions::default(),

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod access;
+mod admin;
 mod audit;
 mod browser;
 mod charts;

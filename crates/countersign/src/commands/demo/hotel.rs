@@ -60,15 +60,16 @@ pub(super) async fn password(hotel: &Arc<Hotel>) -> Result<Password, CommandErro
 /// The secret of the last start while it is valid, else a new one.
 pub(super) async fn secret(hotel: &Arc<Hotel>, file: &Path) -> Result<String, CommandError> {
     let kept = fs::read_to_string(file).unwrap_or_default().trim().to_owned();
-    let known = TokenStore::new(hotel.db.clone()).find(digest(&kept)).await;
+    let known = TokenStore::new(hotel.db.clone(), hotel.clock.clone()).find(digest(&kept)).await;
     let suffices = |caller: Caller| SCOPES.iter().all(|scope| caller.may(scope));
     if known.is_ok_and(|caller| caller.is_some_and(suffices)) {
         fs::set_permissions(file, Permissions::from_mode(SECRET_MODE))
             .map_err(|reason| file_error(file, reason))?;
         return Ok(kept);
     }
-    match tokens::revoke(hotel, request(hotel, LOCAL), TOKEN).await {
-        Ok(()) | Err(Error::TokenNotFound(_)) => {}
+    match tokens::resolve(hotel, TOKEN).await {
+        Ok(token_id) => tokens::revoke(hotel, request(hotel, LOCAL), token_id).await?,
+        Err(Error::TokenNotFound(_)) => {}
         Err(error) => return Err(error.into()),
     }
     let secret = tokens::add(hotel, request(hotel, LOCAL), TOKEN, &SCOPES).await?;

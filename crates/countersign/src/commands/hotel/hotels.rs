@@ -48,6 +48,11 @@ enum Action {
 }
 
 impl Hotels {
+    /// Whether it changes something, which `[policy] read_only` forbids.
+    pub(super) fn writes(&self) -> bool {
+        !matches!(self.action, Action::List { .. })
+    }
+
     pub(crate) async fn run(self, hotel: &Arc<Hotel>) -> Result<(), CommandError> {
         match self.action {
             Action::Add { name, active } => {

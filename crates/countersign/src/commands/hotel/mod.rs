@@ -52,6 +52,9 @@ impl Hotel {
         };
         let writes = match &action {
             Action::Ingest(_) => true,
+            Action::Hotels(hotels) => hotels.writes(),
+            Action::Tokens(tokens) => tokens.writes(),
+            Action::Users(users) => users.writes(),
             Action::Tasks(tasks) => tasks.is_decision(),
             _ => false,
         };

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use hotel::app::{Hotel, tokens};
+use hotel::app::{
+    Hotel,
+    tokens::{self, OldSecret},
+};
 
 use crate::commands::{CommandError, not_blank};
 use crate::{
@@ -11,7 +14,7 @@ use crate::{
     print,
 };
 
-/// Add, list and revoke bearer tokens
+/// Add, list, rotate and revoke bearer tokens
 #[derive(Debug, Args)]
 #[command(after_help = "Example: countersign hotel tokens add --name agent --scope read --scope submit")]
 pub(crate) struct Tokens {
@@ -38,6 +41,16 @@ enum Action {
         #[arg(long)]
         json: bool,
     },
+    /// Give a token a new secret and print it; the old one goes on for 24 hours
+    #[command(after_help = "Example: countersign hotel tokens rotate agent --at-once")]
+    Rotate {
+        /// The token's name or id
+        #[arg(value_name = "NAME_OR_ID")]
+        token: String,
+        /// End the old secret at once, for one that has leaked
+        #[arg(long)]
+        at_once: bool,
+    },
     /// Revoke a token; a running server stops accepting it within a second
     #[command(after_help = "Example: countersign hotel tokens revoke agent")]
     Revoke {
@@ -48,6 +61,11 @@ enum Action {
 }
 
 impl Tokens {
+    /// Whether it changes something, which `[policy] read_only` forbids.
+    pub(super) fn writes(&self) -> bool {
+        !matches!(self.action, Action::List { .. })
+    }
+
     pub(crate) async fn run(self, hotel: &Arc<Hotel>) -> Result<(), CommandError> {
         match self.action {
             Action::Add { name, mut scopes } => {
@@ -61,14 +79,24 @@ impl Tokens {
             Action::List { json: false } => {
                 let tokens = tokens::list(hotel).await?;
                 let row = |token: tokens::TokenView| {
-                    let revoked = token.revoked_at.unwrap_or_else(|| "live".to_owned());
-                    [token.token_id, token.name, token.scopes.join(" "), token.created_at, revoked]
+                    let last_used = token.last_used_at.unwrap_or_else(|| "never".to_owned());
+                    let end = token.revoked_at.unwrap_or_else(|| "none".to_owned());
+                    let standing = if token.live { "live" } else { "revoked" }.to_owned();
+                    let scopes = token.scopes.join(" ");
+                    [token.token_id, token.name, scopes, token.created_at, last_used, standing, end]
                 };
                 let rows: Vec<_> = tokens.into_iter().map(row).collect();
-                print::table(["ID", "NAME", "SCOPES", "CREATED", "REVOKED"], &rows)?;
+                print::table(["ID", "NAME", "SCOPES", "CREATED", "LAST USED", "STATE", "END"], &rows)?;
+            }
+            Action::Rotate { token, at_once } => {
+                let token_id = tokens::resolve(hotel, &token).await?;
+                let old = if at_once { OldSecret::Ends } else { OldSecret::Overlaps };
+                let (_, secret) = tokens::rotate(hotel, request(hotel, LOCAL), token_id, old).await?;
+                print::line(secret.expose())?;
             }
             Action::Revoke { token } => {
-                tokens::revoke(hotel, request(hotel, LOCAL), &token).await?;
+                let token_id = tokens::resolve(hotel, &token).await?;
+                tokens::revoke(hotel, request(hotel, LOCAL), token_id).await?;
                 print::line(&format!("token {token} is revoked"))?;
             }
         }

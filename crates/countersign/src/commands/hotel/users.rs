@@ -56,6 +56,11 @@ enum Action {
 }
 
 impl Users {
+    /// Whether it changes something, which `[policy] read_only` forbids.
+    pub(super) fn writes(&self) -> bool {
+        !matches!(self.action, Action::List { .. })
+    }
+
     pub(crate) async fn run(self, hotel: &Arc<Hotel>) -> Result<(), CommandError> {
         let request = request(hotel, LOCAL);
         match self.action {
