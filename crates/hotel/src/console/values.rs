@@ -10,7 +10,7 @@ const LINE_CHARS: usize = 60;
 /// What an input shows while it is empty. A date is typed as it is shown everywhere else, because an input for dates shows it in
 /// the browser's own order of day and month.
 pub(super) fn placeholder(field: &str) -> &'static str {
-    if DATES.contains(&field) { "YYYY-MM-DD" } else { "" }
+    if DATES.contains(&field) { "2027-01-31" } else { "" }
 }
 
 /// Whether a value needs more than one line.

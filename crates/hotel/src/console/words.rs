@@ -271,10 +271,10 @@ pub(super) fn effect(code: &str, language: Language) -> &str {
 /// What a token may do.
 pub(super) fn scope(code: &str, language: Language) -> &str {
     let (chinese, english) = match code {
-        "read" => ("查询 read", "read"),
-        "submit" => ("提交 submit", "submit"),
-        "ingest" => ("收取邮件 ingest", "take mails in (ingest)"),
-        "admin" => ("运维 admin", "operate (admin)"),
+        "read" => ("查询", "read"),
+        "submit" => ("提交", "submit"),
+        "ingest" => ("收取邮件", "take mails in"),
+        "admin" => ("运维", "operate"),
         other => return other,
     };
     language.pick(chinese, english)

@@ -355,7 +355,7 @@ async fn what_a_clerk_edits_is_what_the_order_gets_and_both_stay_visible() {
         let mut clerk = house.logged_in("mei", Role::Clerk).await;
         let card = open(&mut clerk, task).await;
         assert!(
-            card.text.contains("name=\"to:arrival\" placeholder=\"YYYY-MM-DD\" value=\"2027-03-12\""),
+            card.text.contains("name=\"to:arrival\" placeholder=\"2027-01-31\" value=\"2027-03-12\""),
             "{}",
             card.text
         );
