@@ -39,7 +39,9 @@ async fn a_secret_is_shown_by_the_answer_that_made_it_and_nowhere_again() {
         assert_eq!(again.status, StatusCode::CONFLICT);
         assert!(again.text.contains("已有名为 agent 的有效令牌"), "{}", again.text);
         let listed = boss.get(HERE).await;
-        assert!(listed.text.contains("<bdi>agent</bdi>") && listed.text.contains("查询</bdi> <code>read</code>"));
+        assert!(
+            listed.text.contains("<bdi>agent</bdi>") && listed.text.contains("查询</bdi> <code>read</code>")
+        );
         for page in [&again, &listed, &boss.get("/console/audit").await] {
             assert!(!page.text.contains(&made));
         }
