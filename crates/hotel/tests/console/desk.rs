@@ -5,6 +5,8 @@ use hotel::app::submit::{adapter, submit};
 use hotel::testing::Rig;
 use serde_json::{Value, json};
 
+use crate::browser::{Answer, Browser};
+
 /// Takes a mail in and returns its internal id.
 pub async fn mail(rig: &Rig, id: &str, headers: &str, body: &str) -> i64 {
     let raw = format!(
@@ -49,4 +51,32 @@ pub fn complete_group() -> Value {
 async fn newest(rig: &Rig) -> i64 {
     let heads = hotel::app::messages::list(&rig.hotel, 1_000).await.unwrap();
     heads.iter().map(|head| head.inbox_id.parse().unwrap()).max().unwrap()
+}
+
+/// A mail with a task that a clerk can confirm.
+pub async fn task(rig: &Rig, event: &Value) -> i64 {
+    mail(rig, "a@sunny.example", &format!("{TEXT}Subject: Group\r\n"), "请预订：\n10 间房，3月12日至15日")
+        .await;
+    propose(rig, "a@sunny.example", event).await
+}
+
+/// Sends the card's form with the version that the last page had.
+pub async fn decide(browser: &mut Browser, card: &Answer, task: i64, act: &str, reason: &str) -> Answer {
+    let version = card.text.split("name=\"version\" value=\"").nth(1).unwrap().split('"').next().unwrap();
+    let fields = [("act", act), ("version", version), ("reason", reason)];
+    browser.post(&format!("/console/tasks/{task}"), &fields).await
+}
+
+pub async fn open(browser: &mut Browser, task: i64) -> Answer {
+    browser.get(&format!("/console/tasks/{task}")).await
+}
+
+pub async fn status(rig: &Rig, task: i64) -> String {
+    hotel::app::tasks::show(&rig.hotel, task).await.unwrap().task.task_status
+}
+
+pub async fn order(rig: &Rig, task: i64) -> Value {
+    let order = hotel::app::tasks::show(&rig.hotel, task).await.unwrap().task.order_id.unwrap();
+    let query = serde_json::from_value(json!({"object_id": format!("ORDER:{order}")})).unwrap();
+    serde_json::to_value(hotel::app::object_detail::query(&rig.hotel, query).await.unwrap()).unwrap()
 }

@@ -5,12 +5,15 @@
 mod access;
 mod admin;
 mod audit;
+mod board;
 mod browser;
 mod charts;
 mod desk;
+mod edits;
 mod inbox;
 mod live;
 mod log_in;
 mod orders;
 mod search;
 mod tasks;
+mod typed;
